@@ -9,7 +9,7 @@ import (
 var differences = []recordtest.Difference{
 	{
 		How: recordtest.Adds, Key: `^(RunInstances|AllocateHosts) Tag\.[a-z-]+\.millwright\.dev/(machine-uid|machine-namespace|machine-role|dedicated-host)$`, Always: true,
-		What: "tags", Original: "writes those of the spec, of the cluster, and `Name`",
+		What: "tags", Original: "writes the tags of the spec and of the cluster, and `Name`",
 		Here: "also writes the machine's UID, namespace and role, and the host that was allocated for it", Why: "Millwright finds an instance by the UID of its machine. Another machine may have the same name later",
 	},
 	{
@@ -50,17 +50,17 @@ var differences = []recordtest.Difference{
 	{
 		API: provider.OpenShift, How: recordtest.Omits, Key: `^RunInstances BlockDeviceMapping\.\d+\.Ebs\.VolumeType$`, Has: `"volumeType":""`,
 		What: "`blockDevices[].ebs.volumeType: \"\"`", Original: "sends it empty",
-		Here: "leaves it out", Why: "EC2 has no type with an empty name, but has a default type",
+		Here: "omits it", Why: "EC2 has no type with an empty name, but has a default type",
 	},
 	{
 		API: provider.Gardener, How: recordtest.Omits, Key: `^RunInstances NetworkInterface\.\d+\.InterfaceType$`, Has: `"interfaceType":""`,
 		What: "`networkInterfaces[].interfaceType: \"\"`", Original: "sends it empty",
-		Here: "leaves it out", Why: "EC2 has no type with an empty name",
+		Here: "omits it", Why: "EC2 has no type with an empty name",
 	},
 	{
 		API: provider.Gardener, How: recordtest.Omits, Key: `^RunInstances BlockDeviceMapping\.\d+\.Ebs\.Encrypted$`, Has: `"snapshotID":`,
 		What: "`blockDevices[].ebs.snapshotID` without `encrypted`", Original: "sends `Encrypted=false`",
-		Here: "leaves it out", Why: "the disk is encrypted if its snapshot is. EC2 refuses `false` with an encrypted snapshot",
+		Here: "omits it", Why: "the disk is encrypted if its snapshot is. EC2 refuses `false` with an encrypted snapshot",
 	},
 	{
 		API: provider.Gardener, How: recordtest.Makes, Lacks: `"blockDevices":[{`,

@@ -9,7 +9,7 @@ import (
 var differences = []recordtest.Difference{
 	{
 		How: recordtest.Adds, Key: `tags\.millwright\.dev_`, Always: true,
-		What: "tags", Original: "writes those of the spec and of the cluster",
+		What: "tags", Original: "writes the tags of the spec and of the cluster",
 		Here: "also writes the machine's UID and namespace, the cluster, and which disks outlive the machine", Why: "Millwright finds a virtual machine and its resources by the UID of its machine. Another machine may have the same name later",
 	},
 	{
@@ -60,7 +60,7 @@ var differences = []recordtest.Difference{
 	{
 		API: provider.OpenShift, How: recordtest.Omits, Key: `^virtual machine properties\.storageProfile\.osDisk\.diskSizeGB$`,
 		What: "`osDisk.diskSizeGB` of 0 or less", Original: "sends it",
-		Here: "leaves it out", Why: "the disk gets the size of its image",
+		Here: "omits it", Why: "the disk gets the size of its image",
 	},
 	{
 		API: provider.OpenShift, How: recordtest.Omits, Key: `^network interface properties\.ipConfigurations\.0\.properties\.loadBalancerInboundNatRules\.1\.id$`, Has: `"natRule":1`,

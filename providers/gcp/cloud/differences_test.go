@@ -20,7 +20,7 @@ var differences = []recordtest.Difference{
 	{
 		API: provider.OpenShift, How: recordtest.Omits, Key: `^instance params$`, Always: true,
 		What: "no `resourceManagerTags`", Original: "sends empty `params`",
-		Here: "leaves it out", Why: "Compute Engine treats both alike",
+		Here: "omits it", Why: "Compute Engine treats both alike",
 	},
 	{
 		API: provider.Gardener, How: recordtest.Adds, Key: `^instance (disks\.\d+\.initializeParams\.)?labels\.kubernetes-io-cluster-c1$`, Always: true,
@@ -45,7 +45,7 @@ var differences = []recordtest.Difference{
 	{
 		How: recordtest.Omits, Key: `^instance disks\.\d+\.initializeParams\.diskType$`,
 		What: "`disks[].type: \"\"`", Original: "sends a path that lacks the name",
-		Here: "leaves it out", Why: "Compute Engine has a default, and refuses such a path",
+		Here: "omits it", Why: "Compute Engine has a default, and refuses such a path",
 	},
 	{
 		How: recordtest.Alters, Key: `^instance networkInterfaces\.\d+\.(network|subnetwork)$`, Has: `"(network|subnetwork)":"(projects/|global/|regions/|https://)`,
@@ -80,7 +80,7 @@ var differences = []recordtest.Difference{
 	{
 		How: recordtest.Makes, Has: `"(gcpMetadata|metadata)":\[null\]`,
 		What: "`null` in `gcpMetadata` or `metadata`", Original: "panics",
-		Here: "leaves it out", Why: "`null` has no meaning here",
+		Here: "omits it", Why: "`null` has no meaning here",
 	},
 	{
 		API: provider.Gardener, How: recordtest.Adds, Key: `^instance shieldedInstanceConfig(\.\w+)?$`, Has: `"shieldedInstanceConfiguration":\{".*false`,
@@ -95,7 +95,7 @@ var differences = []recordtest.Difference{
 	{
 		API: provider.Gardener, How: recordtest.Omits, Key: `^instance networkInterfaces\.\d+\.aliasIpRanges\.0$`, Has: `"stackType":"IPV4_IPV6"|"useAliasIPs":true`, Lacks: `"ipCidrRange":"/`,
 		What: "`stackType: IPV4_IPV6` or `useAliasIPs` without `ipCidrRange` and `subnetworkRangeName`", Original: "sends an empty alias range",
-		Here: "leaves it out", Why: "an empty range requests no address",
+		Here: "omits it", Why: "an empty range requests no address",
 	},
 	{
 		API: provider.Gardener, How: recordtest.Alters, Key: `^instance (machineType|disks\.\d+\.initializeParams\.diskType)$`, Has: `"(zone|machineType)":"[^"]*[, ]`,

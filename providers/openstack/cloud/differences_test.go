@@ -9,7 +9,7 @@ import (
 var differences = []recordtest.Difference{
 	{
 		How: recordtest.Adds, Key: `^(server|volume \d+) metadata\.millwright\.dev-|^(server|port \d+ tags|trunk \d+ tags) tags\.(millwright|.*kubernetes\.io-)`, Always: true,
-		What: "metadata and tags", Original: "writes those of the spec and of the cluster",
+		What: "metadata and tags", Original: "writes the metadata and tags of the spec and of the cluster",
 		Here: "also writes the machine's UID and namespace, and the cluster", Why: "Millwright finds a server, its ports and its volumes by the UID of its machine. Another machine may have the same name later",
 	},
 	{
@@ -85,7 +85,7 @@ var differences = []recordtest.Difference{
 	{
 		API: provider.Gardener, How: recordtest.Omits, Key: `^port \d+ (security_groups|fixed_ips)$`,
 		What: "no `securityGroups`, and `subnetIDs` without an ID", Original: "sends `null`",
-		Here: "leaves it out", Why: "Neutron treats both alike",
+		Here: "omits it", Why: "Neutron treats both alike",
 	},
 	{
 		API: provider.Gardener, How: recordtest.Alters, Key: `^server metadata\.millwright\.dev-`, Has: `"millwright\.dev-`,
