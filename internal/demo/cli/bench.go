@@ -61,7 +61,7 @@ beside the new ones. The machine should have nothing else to do.`,
 	}
 	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines, one for each measurement")
 	c.Flags().StringSliceVar(&b.options.APIs, "api", apis.Words(), "APIs to measure")
-	c.Flags().IntVar(&b.options.Rounds, "rounds", 1, "number of measurements, alternating between the controllers and that client; the output is the median")
+	c.Flags().IntVar(&b.options.Rounds, "rounds", 1, "number of rounds, each of which measures every API with every number of machines; the output is the median")
 	c.Flags().StringVar(&b.store, "store", "", "file that stores the results; earlier results in it are printed as well, and a page with tables and plots is written to the same folder")
 	c.Flags().DurationVar(&b.options.BootTime, "boot-time", 0, "time that instances boot until their nodes register; shows the cost of late requests for instances")
 	c.Flags().DurationVar(&b.options.BootSpread, "boot-spread", 0, "maximum by which the boot of an instance is longer or shorter than --boot-time")
