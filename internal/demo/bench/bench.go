@@ -20,7 +20,7 @@ type Options struct {
 	Dir string
 	// Bin is the folder of the controllers' programs. Required.
 	Bin string
-	// Machines are the numbers of machines to measure with. Required.
+	// Machines are the numbers of machines, one for each measurement. Required.
 	Machines []int
 	// APIs are the API groups to measure. Required.
 	APIs []string
