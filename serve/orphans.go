@@ -24,10 +24,10 @@ type orphanFlags struct {
 func (o *orphanFlags) add(fs *pflag.FlagSet) {
 	o.policy = orphan.DefaultPolicy()
 	p := &o.policy
-	fs.DurationVar(&p.Period, "machine-safety-orphan-vms-period", p.Period, "how often instances without a machine are looked for; 0 for never")
-	fs.DurationVar(&p.Grace, "orphan-grace-period", p.Grace, "how long an instance must have been seen without a machine, in three listings at least, before it is deleted")
-	fs.IntVar(&p.PerHour, "orphan-max-per-hour", p.PerHour, "how many instances without a machine are deleted per hour in one account and region; 0 for none")
-	fs.StringVar(&o.share, "orphan-max-share", fmt.Sprintf("%d%%", p.Limit.Percent), "share of all instances up to which such are deleted without the annotation "+orphan.ApproveAnnotation+"; one always is")
+	fs.DurationVar(&p.Period, "machine-safety-orphan-vms-period", p.Period, "interval at which the collector lists instances without a machine; 0 for never")
+	fs.DurationVar(&p.Grace, "orphan-grace-period", p.Grace, "how long an instance must have been listed without a machine, in at least three listings, before it is deleted")
+	fs.IntVar(&p.PerHour, "orphan-max-per-hour", p.PerHour, "maximum number of instances without a machine that are deleted per hour in one account and region; 0 for none")
+	fs.StringVar(&o.share, "orphan-max-share", fmt.Sprintf("%d%%", p.Limit.Percent), "maximum share of all instances that is deleted without the annotation "+orphan.ApproveAnnotation+"; one instance is always deleted")
 	fs.BoolVar(&p.ReportOnly, "orphan-report-only", false, "report instances without a machine, and delete none")
 }
 

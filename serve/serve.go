@@ -122,7 +122,7 @@ type server struct {
 func (s *server) addFlags(fs *pflag.FlagSet) {
 	s.flags.AddFlags(fs, s.plugin.place(os.Args[0]))
 	s.machine.add(fs)
-	fs.Float64Var(&s.rate, "provider-qps", s.plugin.Limits.PerSecond, "calls per second to the infrastructure per account, learned down when it throttles; calls that change something keep their share where they are counted apart; 0 for no limit")
+	fs.Float64Var(&s.rate, "provider-qps", s.plugin.Limits.PerSecond, "calls per second to the infrastructure for each account; lowered when the infrastructure throttles; 0 for no limit. If the infrastructure counts changes separately, changes have a separate limit")
 	s.log = run.AddLogFlags(fs)
 	if s.plugin.AddFlags != nil {
 		s.plugin.AddFlags(fs)

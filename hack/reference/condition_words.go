@@ -16,8 +16,8 @@ type condition struct {
 }
 
 const (
-	ours    = "ours"
-	theirs  = "those of the original"
+	ours    = "none known; Millwright added it"
+	theirs  = "clients of the original"
 	kstatus = "kstatus (Flux, Argo CD), `kubectl wait`"
 )
 
@@ -51,60 +51,60 @@ func assumedTypes() map[string][]string {
 // conditions are the rows of the page, by object.
 var conditions = []condition{
 	{"Machine", "InstanceExists", openshift, `True: the instance exists
-False, InstanceNotCreated: not created yet; the message has the last error
-False, InstanceMissing: terminated by another; the machine is Failed
-Unknown, ErrorCheckingProvider: the infrastructure was not asked, or did not answer
-Unknown, InstanceContradicted: it lists no instance, and the node is Ready`, theirs},
+False, InstanceNotCreated: the instance is not created yet; the message has the last error
+False, InstanceMissing: the instance no longer exists; the machine is Failed
+Unknown, ErrorCheckingProvider: the controller could not call the infrastructure, or got no answer
+Unknown, InstanceContradicted: the infrastructure lists no instance, but the node is Ready`, theirs},
 	{"Machine", "Drainable", openshift, `True
-False, HookPresent: pre-drain hooks are set; the message names their owners`, "owners of hooks, as etcd's operator"},
+False, HookPresent: pre-drain hooks are set; the message names their owners`, "owners of hooks, such as etcd's operator"},
 	{"Machine", "Terminable", openshift, `True
-False, HookPresent: pre-terminate hooks are set`, "owners of hooks, as etcd's operator"},
+False, HookPresent: pre-terminate hooks are set`, "owners of hooks, such as etcd's operator"},
 	{"Machine", "Drained", openshift, `True: the drain is complete, skipped or abandoned, as the message says
 False, DrainError: pods are left`, "owners of pre-terminate hooks, which wait for it"},
 	{"Machine", "NodeExists", openshift, `False, NodeMissing: the node of a Running machine was deleted
-Unknown, TargetClusterReplaced or NodesMissingTogether: nothing is concluded; absent otherwise`, ours},
-	{"Machine", "NodeHealthy", openshift, "False, NodeUnhealthy or another reason of [why](../reasons.md): the node of a machine with a health timeout of its own is unhealthy since then; absent otherwise", ours},
+Unknown, TargetClusterReplaced or NodesMissingTogether: Millwright concludes nothing about the node; absent otherwise`, ours},
+	{"Machine", "NodeHealthy", openshift, "False, NodeUnhealthy or another reason of [why](../reasons.md): the node is unhealthy since that time, and the machine itself has a health timeout; absent otherwise", ours},
 	{"Machine", "InstanceRecord", both, "True, Recorded: the message is the machine's [record](../record.md)", ours},
-	{"Machine", "PreDrainHookStarted, DrainStarted, VolumeDetachStarted, PreTerminateHookStarted, InstanceDeletionStarted, NodeDeletionStarted", both, `True since that step of the deletion began; absent before
-InstanceListed, of InstanceDeletionStarted: the instance was listed then. With o its message is the error of a failing termination`, ours},
+	{"Machine", "PreDrainHookStarted, DrainStarted, VolumeDetachStarted, PreTerminateHookStarted, InstanceDeletionStarted, NodeDeletionStarted", both, `True since that step of the deletion began; absent before that
+InstanceListed, a reason of InstanceDeletionStarted: the infrastructure listed the instance at that time. In o, the message is the error of a failing termination`, ours},
 	{"Machine", "*(those of the node)*", gardener, "copies of the node's conditions", theirs},
 	{"MachineSet", "Ready", openshift, `True: all wanted machines exist and are available
 False, MachinesUnavailable
 False, InvalidSpec: a field is invalid`, kstatus},
 	{"MachineSet", "ReplicaFailure", both, `True, FailedCreate: a machine cannot be created
 True, FailedDelete: a machine cannot be deleted
-True, CreationHeld or DeletionHeld (the latter: g): more than one of the shares allows`, "g: those of the original; o: ours"},
-	{"MachineSet", "DeletionHeld", openshift, "True, MassDeletion: more would be deleted than the share allows; absent otherwise", ours},
+True, CreationHeld or DeletionHeld (the latter: g): the number is larger than one of the shares allows`, "g: clients of the original; o: none known"},
+	{"MachineSet", "DeletionHeld", openshift, "True, MassDeletion: the set would delete more machines than the share allows; absent otherwise", ours},
 	{"MachineSet", "Frozen", gardener, "True, OverShootingReplicaCount: far too many machines exist, and none is created", theirs},
 	{"MachineDeployment", "Available", both, `True, MinimumReplicasAvailable
-False, MinimumReplicasUnavailable`, "g: those of the original; o: kstatus"},
-	{"MachineDeployment", "Progressing", both, `True, NewMachineSetCreated, FoundNewMachineSet or MachineSetUpdated: under way
-True, NewMachineSetAvailable: complete
+False, MinimumReplicasUnavailable`, "g: clients of the original; o: kstatus"},
+	{"MachineDeployment", "Progressing", both, `True, NewMachineSetCreated, FoundNewMachineSet or MachineSetUpdated: the rollout is in progress
+True, NewMachineSetAvailable: the rollout is complete
 Unknown, DeploymentPaused or DeploymentResumed
 Unknown, DeletionHeld: a set waits for an approval
 False, MachineSetCreateError, ProgressDeadlineExceeded or RolloutStopped
-False, InvalidSpec or SelectingAll: a field is invalid`, "g: those of the original; o: kstatus; `kubectl machine rollout status`"},
-	{"MachineDeployment", "ReplicaFailure", both, "True: that of a set, with its reason; MachineSetFailed where a set has none; absent otherwise", theirs},
+False, InvalidSpec or SelectingAll: a field is invalid`, "g: clients of the original; o: kstatus; `kubectl machine rollout status`"},
+	{"MachineDeployment", "ReplicaFailure", both, "True: a set has this condition; the reason is that of the set, or MachineSetFailed if the set has none; absent otherwise", theirs},
 	{"MachineDeployment", "Frozen", gardener, "True, OverShootingReplicaCount or MachineDeploymentStateSync: a set is frozen; absent otherwise", theirs},
-	{"MachineDeployment", "Ready", openshift, "True or False with the reason of Progressing; MachinesUnavailable; Deleting", kstatus},
-	{"MachineDeployment", "Reconciling", both, "True: not complete, and no obstacle; absent otherwise", kstatus},
-	{"MachineDeployment", "Stalled", both, "True: it will not complete by itself; absent otherwise", kstatus},
+	{"MachineDeployment", "Ready", openshift, "True or False, with the reason of Progressing, MachinesUnavailable or Deleting", kstatus},
+	{"MachineDeployment", "Reconciling", both, "True: the rollout is in progress without an obstacle; absent otherwise", kstatus},
+	{"MachineDeployment", "Stalled", both, "True: the rollout will not complete by itself; absent otherwise", kstatus},
 	{"MachineHealthCheck", "RemediationAllowed", openshift, `True
-False, TooManyUnhealthy: more than maxUnhealthy; severity Info while machines only start
+False, TooManyUnhealthy: more machines are unhealthy than maxUnhealthy allows; severity Info if they are only starting
 False, TargetClusterReplaced, TargetClusterUnknown or NodesMissingTogether: the target cluster is not trusted
 False, InvalidSpec: maxUnhealthy is invalid`, theirs},
 	{"MachineHealthCheck", "ExternalRemediationTemplateAvailable", openshift, `True
-False, ExternalRemediationTemplateNotFound; absent without a problem so far`, theirs},
+False, ExternalRemediationTemplateNotFound; absent until the first problem`, theirs},
 	{"MachineHealthCheck", "ExternalRemediationRequestAvailable", openshift, `True
-False, ExternalRemediationRequestCreationFailed; absent without a problem so far`, theirs},
-	{"MachineHealthCheck", "Valid", openshift, "False, InvalidSpec: a field is unreadable, and no machine is remediated; absent without a problem so far", ours},
-	{"MachineHealthCheck", "Calm", openshift, `True; NoMachines: the selector matches none
-False, Blind: nodes cannot be observed, or only since a moment ago
-False, Storm: a group of machines is in a storm, or was a short while ago
-False, Held: machines are left alone because of the rate or of back-off; absent where the breaker is off`, ours},
+False, ExternalRemediationRequestCreationFailed; absent until the first problem`, theirs},
+	{"MachineHealthCheck", "Valid", openshift, "False, InvalidSpec: a field is unreadable, and no machine is remediated; absent until the first problem", ours},
+	{"MachineHealthCheck", "Calm", openshift, `True; with reason NoMachines if the selector matches no machine
+False, Blind: the controller cannot observe nodes, or began to do so only recently
+False, Storm: many machines of a group are unhealthy together, or were recently
+False, Held: the rate or the back-off delays remediation; absent if the breaker is off`, ours},
 	{"Node", "Terminating", both, `True, TerminationRequested: the cloud has announced the end of the instance
 False, NoticeWithdrawn
-True, Unhealthy or ScaleDown (g): its machine is under deletion`, "the health check of spot machines; g: those of the original"},
+True, Unhealthy or ScaleDown (g): its machine is under deletion`, "the health check of spot machines; g: clients of the original"},
 	{"Node", "RebalanceRecommended", both, `True, CapacityAtRisk
 False, NoticeWithdrawn`, ours},
 	{"Node", "MaintenanceScheduled", both, `True, MaintenanceNotice

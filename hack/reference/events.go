@@ -107,10 +107,9 @@ func eventsPage(root string) (string, error) {
 	fmt.Fprintf(&b, mark, "hack/reference/event_words.go and condition_words.go; a test holds them to the code")
 	b.WriteString(`# Events and conditions
 
-Every event and every condition that Millwright records. **o** is ` + "`machine.openshift.io`, **g** `machine.sapcloud.io`" + `. The names are part of the
-API: clients may match on them, and they do not change. Where they differ from the originals' is in
-[compatibility.md](../compatibility.md). Messages are for people and may change. What ` + "`kubectl machine why`" + ` says of each situation is in
-[reasons](../reasons.md).
+The page lists every event and every condition that Millwright records. **o** means ` + "`machine.openshift.io`, **g** means `machine.sapcloud.io`" + `. The names are part of the
+API: clients may match on them, and they do not change. [compatibility.md](../compatibility.md) lists differences from the names of machine-api-operator and
+machine-controller-manager ("the originals"). Messages are for users and may change. [reasons](../reasons.md) lists the answers of ` + "`kubectl machine why`" + `.
 
 ` + "```sh\nkubectl get events --field-selector involvedObject.kind=Machine,reason=FailedCreate\n```\n")
 	b.WriteString("\n## Events\n")
@@ -121,7 +120,7 @@ API: clients may match on them, and they do not change. Where they differ from t
 			row(&b, code(e.reason), e.kind, e.api, cell(e.means), cell(e.do))
 		}
 	}
-	b.WriteString("\n## Conditions\n\nA reason follows its status after a comma. *ours* are conditions that the originals do not have.\n\n")
+	b.WriteString("\n## Conditions\n\nA reason follows its status after a comma. The last column has the clients that are known to depend on a condition.\n\n")
 	head(&b, "object", "type", "API", "statuses and reasons", "clients")
 	for _, c := range conditions {
 		row(&b, c.of, typeCell(c.names), c.api, strings.ReplaceAll(c.says, "\n", "<br>"), c.clients)

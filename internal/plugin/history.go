@@ -19,7 +19,7 @@ func History(program string, streams genericiooptions.IOStreams) *cobra.Command 
 	w := newWhy(streams)
 	c := &cobra.Command{
 		Use:   "history machine/<name>",
-		Short: "Show what happened to a machine and when: requests for its instance, its node, its deletion, events",
+		Short: "Show what happened to a machine, and when: requests for its instance, its node, its deletion, events",
 		Long: `history shows the life of a machine of either API, oldest first, from what is stored in
 the cluster: the requests for its instance with what came of them, its node, the steps
 of its deletion, its conditions, and events as long as the API server keeps them. Of a
@@ -37,7 +37,7 @@ It exits with 1 if there is no such machine, or several have the name.`,
   ` + program + ` history machine/mill-worker-a-x7k2p -n shoot--blue -o json`
 	w.config.AddFlags(c.Flags())
 	w.print.AddFlags(c)
-	c.Flags().StringVar(&w.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
+	c.Flags().StringVar(&w.target, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty for the same cluster")
 	c.Flags().StringVar(&w.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
 	w.completeFlags(c)
 	return c

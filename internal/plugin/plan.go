@@ -58,7 +58,7 @@ func newPlan(streams genericiooptions.IOStreams) *plan {
 func (p *plan) command(program string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan (-f <file> | <kind>/<name> [--replicas <n>] [--class <name>] [--patch <json>] [--delete])",
-		Short: "Say what a change would create, roll, drain and delete, in which steps, before it is made",
+		Short: "Show what a change would create, update, drain and delete, step by step, without making the change",
 		Long: `plan says what the controllers do about a change of machines, machine sets,
 machine deployments and machine classes of either API: which machines they create
 and delete, in which steps and why, what the drains meet, and how long it takes as
@@ -95,12 +95,12 @@ if there was an error, as kubectl diff does.`,
 	p.config.AddFlags(c.Flags())
 	p.print.AddFlags(c)
 	f := c.Flags()
-	f.StringSliceVarP(&p.files, "filename", "f", nil, "file with manifests; - reads them from the input")
+	f.StringSliceVarP(&p.files, "filename", "f", nil, "file with manifests; - for standard input")
 	f.IntVar(&p.replicas, "replicas", 0, "number of machines of a set or a deployment")
 	f.StringVar(&p.class, "class", "", "machine class of the template of a set or a deployment of machine.sapcloud.io")
 	f.StringVarP(&p.patch, "patch", "p", "", "JSON merge patch of the object")
 	f.BoolVar(&p.remove, "delete", false, "delete the object")
-	f.StringVar(&p.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
+	f.StringVar(&p.target, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty for the same cluster")
 	f.StringVar(&p.api, "api", "", "openshift or gardener; empty for both")
 	p.completeFlags(c)
 	return c

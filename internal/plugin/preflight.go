@@ -42,7 +42,7 @@ func Preflight(program string, streams genericiooptions.IOStreams) *cobra.Comman
 func (p *preflighting) command(program string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "preflight",
-		Short: "Say what Millwright would do in a cluster that an original runs, and what stands in the way",
+		Short: "Show what Millwright would do in a cluster of machine-api-operator or machine-controller-manager, and what prevents a takeover",
 		Long: `preflight reads a cluster whose machines an original keeps (machine-api-operator and
 its controllers, or machine-controller-manager). It says what stands in the way of
 Millwright in its place: leases that are held, infrastructures that nobody serves,
@@ -72,9 +72,9 @@ It exits with 0 where nothing stands in the way, with 1 where something does, an
 	p.config.AddFlags(c.Flags())
 	p.print.AddFlags(c)
 	f := c.Flags()
-	f.StringVar(&p.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
+	f.StringVar(&p.target, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty for the same cluster")
 	f.StringVar(&p.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
-	f.StringSliceVar(&p.serves, "serves", nil, "kind of provider spec, or provider of a class, that a provider of your own serves")
+	f.StringSliceVar(&p.serves, "serves", nil, "kind of provider spec, or provider of a class, that your own provider serves")
 	f.StringSliceVar(&p.rights, "rights", nil, "<role>=<namespace>/<account>: ask whether the account has the rights of a role: "+strings.Join(survey.Roles(), ", "))
 	p.completeFlags(c)
 	return c

@@ -70,14 +70,14 @@ Without -n they are looked for in the namespace of the context.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(statusCommand(program, begin()), historyCommand(program, begin()), undoCommand(program, begin()))
-	c.AddCommand(begin().simple(program, "pause", "Keep changes of the template from being rolled out",
+	c.AddCommand(begin().simple(program, "pause", "Pause the rollout of template changes",
 		`pause sets spec.paused. Machines are still replaced that are lost, and the deployment
 can be scaled; a change of the template waits for 'rollout resume'.`,
 		func(_ time.Time, d steer.Deployment, _ trial) (steer.Change, error) { return steer.Pause(d) }))
-	c.AddCommand(begin().simple(program, "resume", "Let changes of the template be rolled out again",
+	c.AddCommand(begin().simple(program, "resume", "Resume the rollout of template changes",
 		"resume takes spec.paused back.",
 		func(_ time.Time, d steer.Deployment, _ trial) (steer.Change, error) { return steer.Resume(d) }))
-	c.AddCommand(begin().simple(program, "restart", "Replace all machines of the present template, as the strategy says",
+	c.AddCommand(begin().simple(program, "restart", "Replace all machines of the current template, according to the strategy",
 		`restart writes the annotation kubectl.kubernetes.io/restartedAt into the template,
 so that controllers of Millwright and of the original both take it for another one:
 among the annotations of the machines where those replace machines, else into

@@ -26,7 +26,7 @@ type choice struct {
 
 func newChoice() *choice {
 	return &choice{files: genericclioptions.FileNameFlags{
-		Usage: "identifying the machine deployments: other objects in them are left out.", Filenames: &[]string{}, Kustomize: new(string), Recursive: new(bool),
+		Usage: "identifying the machine deployments; other objects in the files are ignored.", Filenames: &[]string{}, Kustomize: new(string), Recursive: new(bool),
 	}}
 }
 

@@ -33,7 +33,7 @@ const takenUp = 10 * time.Second
 
 func historyCommand(program string, r *steering) *cobra.Command {
 	revision := int64(0)
-	c := r.command(program, "history", "List the revisions that a deployment can go back to",
+	c := r.command(program, "history", "List the revisions to which a deployment can be rolled back",
 		`history lists the revisions of a deployment, the oldest first: the template of each
 is kept by a machine set. With --revision it prints the template of one. How many
 are kept says spec.revisionHistoryLimit.`,
@@ -131,15 +131,15 @@ func templateOf(d survey.Deployed, set string) (map[string]any, error) {
 
 func undoCommand(program string, r *steering) *cobra.Command {
 	to, dry := int64(0), dryNone
-	c := r.command(program, "undo", "Go back to an earlier revision",
+	c := r.command(program, "undo", "Roll back to an earlier revision",
 		`undo asks the controller by spec.rollbackTo to go back to the template of an earlier
 revision, and says when it has done so. That is a rollout like any other: 'rollout
 status' follows it. 'plan --patch' says beforehand what it replaces.`,
 		"machinedeployment/mill --to-revision=2", func(ctx context.Context, k client.Client, d survey.Deployed) error {
 			return r.undo(ctx, k, d, to, dry)
 		})
-	c.Flags().Int64Var(&to, "to-revision", 0, "revision to go back to; 0 is the one before the present")
-	c.Flags().StringVar(&dry, "dry-run", dryNone, `"none", "client" (say what would be asked for) or "server" (let the API server try it as well)`)
+	c.Flags().Int64Var(&to, "to-revision", 0, "revision to roll back to; 0 for the previous revision")
+	c.Flags().StringVar(&dry, "dry-run", dryNone, `"none", "client" (print the request) or "server" (also validate it on the API server)`)
 	c.Flags().Lookup("dry-run").NoOptDefVal = dryClient
 	return c
 }

@@ -30,7 +30,7 @@ type watching struct {
 
 func statusCommand(program string, r *steering) *cobra.Command {
 	w := watching{}
-	c := r.command(program, "status", "Say how far a rollout is, and wait for its end",
+	c := r.command(program, "status", "Show the progress of a rollout, and wait for its end",
 		`status says how far the rollout is, and waits until all machines are of the present
 template and available. It exits with 0 then, and with 1 where the rollout is late
 (spec.progressDeadlineSeconds), was stopped, or cannot go on, after --timeout, and
@@ -38,9 +38,9 @@ where --revision asks for another revision than the one that runs.`,
 		"machinedeployment/mill --timeout=10m", func(ctx context.Context, k client.Client, d survey.Deployed) error {
 			return r.status(ctx, k, d, w)
 		})
-	c.Flags().BoolVarP(&w.watch, "watch", "w", true, "watch the rollout until it is done")
-	c.Flags().DurationVar(&w.timeout, "timeout", 0, "how long to wait before the watch ends, like 1s, 2m or 3h; 0 is for ever")
-	c.Flags().Int64Var(&w.revision, "revision", 0, "fail where the deployment runs, or gets, another revision; 0 is the latest")
+	c.Flags().BoolVarP(&w.watch, "watch", "w", true, "watch the rollout until it is complete")
+	c.Flags().DurationVar(&w.timeout, "timeout", 0, "how long to wait before the watch ends, such as 1s, 2m or 3h; 0 for no limit")
+	c.Flags().Int64Var(&w.revision, "revision", 0, "fail if the deployment has, or changes to, another revision; 0 for the latest")
 	return c
 }
 

@@ -43,7 +43,7 @@ func newWhy(streams genericiooptions.IOStreams) *why {
 func (w *why) command(program string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why [<kind>/<name>]",
-		Short: "Say in one sentence how a machine, what made it, or a namespace is, what the cause is, and what to do next",
+		Short: "Explain in one sentence the state of a machine, its owner or a namespace, with the cause and the next step",
 		Long: `why explains a machine, a machine set, a machine deployment, a health check or a
 class of either API, a node, a certificate request, or all that is in a namespace,
 from what is stored in the cluster: what objects say about themselves, nodes, pods
@@ -75,11 +75,11 @@ could be read.`,
   ` + program + ` why machinedeployment/mill -o json`
 	w.config.AddFlags(c.Flags())
 	w.print.AddFlags(c)
-	c.Flags().StringVar(&w.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
+	c.Flags().StringVar(&w.target, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty for the same cluster")
 	c.Flags().StringVar(&w.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
-	c.Flags().BoolVarP(&w.all, "all-namespaces", "A", false, "explain what is in all namespaces; of an object, search it in all")
+	c.Flags().BoolVarP(&w.all, "all-namespaces", "A", false, "explain the objects in all namespaces, or search all namespaces for the given object")
 	c.MarkFlagsMutuallyExclusive("all-namespaces", "namespace")
-	c.Flags().BoolVar(&w.tree, "tree", false, "show what a set or a deployment made, and what is in the way of that")
+	c.Flags().BoolVar(&w.tree, "tree", false, "show the machines of a set or a deployment, and what blocks them")
 	w.completeFlags(c)
 	return c
 }

@@ -56,7 +56,7 @@ type Program struct {
 // of infrastructures, by the type of platform that Infrastructure objects name ("AWS"). Provider specs for other types are not judged.
 func ControllerManager(admitters admission.Admitters) Program {
 	return Program{
-		name: "machine-controller-manager", short: "Keep machine sets and machine deployments as they are declared",
+		name: "machine-controller-manager", short: "Reconcile machine sets and machine deployments",
 		controllers: []string{allControllers}, admitters: admitters,
 	}
 }
@@ -64,7 +64,7 @@ func ControllerManager(admitters admission.Admitters) Program {
 // SetController is machine.openshift.io's program of sets. It serves webhooks, too, by the rules of admitters as [ControllerManager] does.
 func SetController(admitters admission.Admitters) Program {
 	return Program{
-		name: "machineset-controller", short: "Keep machine sets and machine deployments of machine.openshift.io as they are declared",
+		name: "machineset-controller", short: "Reconcile machine sets and machine deployments of machine.openshift.io",
 		controllers: []string{machineSets, machineDeployments}, webhooks: true, admitters: admitters,
 	}
 }
@@ -72,7 +72,7 @@ func SetController(admitters admission.Admitters) Program {
 // HealthCheck is machine.openshift.io's program of health checks.
 func HealthCheck() Program {
 	return Program{
-		name: "machine-healthcheck", short: "Remedy machines whose nodes are unhealthy, as health checks of machine.openshift.io ask for",
+		name: "machine-healthcheck", short: "Remediate machines with unhealthy nodes, for health checks of machine.openshift.io",
 		controllers: []string{machineHealthChecks},
 	}
 }
@@ -81,7 +81,7 @@ func HealthCheck() Program {
 // controllers that do not.
 func NodeLink() Program {
 	return Program{
-		name: "nodelink-controller", short: "Tie nodes to the machines of machine.openshift.io that they have become",
+		name: "nodelink-controller", short: "Link nodes to their machines of machine.openshift.io",
 		controllers: []string{nodeLinks},
 	}
 }
@@ -135,9 +135,9 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
 		"controllers to run: "+machineSets+", "+machineDeployments+", "+machineHealthChecks+", or * for all of these; or "+nodeLinks)
 	fs.BoolVar(&o.stay, "autoscaler-scaledown-annotation-during-rollout", true,
-		"ask the autoscaler to leave the nodes of a deployment alone during its rollout")
+		"tell the autoscaler not to remove nodes of a deployment during its rollout")
 	fs.BoolVar(&o.shows, "object-metrics", true,
-		"show what machines, sets and deployments say as metrics; false where an operator does")
+		"expose the state of machines, sets and deployments as metrics; false if an operator does this")
 	o.freeze.addFlags(fs)
 }
 

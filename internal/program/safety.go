@@ -18,11 +18,11 @@ type safety struct {
 func (s *safety) addFlags(fs *pflag.FlagSet) {
 	d := machineset.Options{}.FreezeMargins()
 	fs.IntVar(&s.margins.up, "safety-up", d.Up,
-		"machines above twice a set's replicas, or above the replicas and surge of its deployment, at which the set stops making more (machine.sapcloud.io)")
+		"number of machines above twice a set's replicas, or above the replicas and surge of its deployment, at which the set stops creating machines (machine.sapcloud.io)")
 	fs.IntVar(&s.margins.down, "safety-down", d.Down,
-		"how many machines fewer than that let it make more again (machine.sapcloud.io)")
+		"number of machines below that limit at which the set creates machines again (machine.sapcloud.io)")
 	fs.DurationVar(&s.period, "machine-safety-overshooting-period", time.Minute,
-		"how often a set that stopped is looked at although nothing changed, 0 for never (machine.sapcloud.io)")
+		"interval at which a frozen set is checked without a change, 0 for never (machine.sapcloud.io)")
 }
 
 func (s *safety) check() error {

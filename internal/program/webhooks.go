@@ -34,14 +34,14 @@ type webhooks struct {
 
 func (w *webhooks) addFlags(fs *pflag.FlagSet, serves bool) {
 	w.flags = fs
-	fs.BoolVar(&w.enabled, "webhook-enabled", serves, "serve admission webhooks of machine.openshift.io, and those that warn in every API")
+	fs.BoolVar(&w.enabled, "webhook-enabled", serves, "serve the admission webhooks of machine.openshift.io, and those that return warnings in every API")
 	fs.IntVar(&w.port, "webhook-port", 8443, "port of the webhooks")
 	fs.StringVar(&w.certDir, "webhook-cert-dir", "/etc/machine-api-operator/tls",
-		"folder with the webhooks' certificate (tls.crt, tls.key); where it has none, the process makes one and has API servers trust it")
-	fs.StringVar(&w.namespace, "webhook-cert-namespace", "", "namespace of the Secret "+certificateSecret+", which keeps a certificate that the process makes; empty is that of the leases")
-	fs.StringVar(&w.given.platform, "platform", "", "type of the infrastructure (AWS, Azure, GCP, VSphere, ...) for webhooks, where the cluster has no Infrastructure object")
-	fs.StringVar(&w.given.id, "infrastructure-id", "", "name of the cluster at its infrastructure for webhooks, where the cluster has no Infrastructure object")
-	fs.StringVar(&w.given.region, "platform-region", "", "region of the cluster for webhooks, where the cluster has no Infrastructure object")
+		"folder with the webhooks' certificate (tls.crt, tls.key); if it has none, the process creates a certificate and makes API servers trust it")
+	fs.StringVar(&w.namespace, "webhook-cert-namespace", "", "namespace of the Secret "+certificateSecret+", which stores a certificate that the process creates; empty is the namespace of the leases")
+	fs.StringVar(&w.given.platform, "platform", "", "type of the infrastructure (AWS, Azure, GCP, VSphere, ...) for webhooks, if the cluster has no Infrastructure object")
+	fs.StringVar(&w.given.id, "infrastructure-id", "", "infrastructure name of the cluster for webhooks, if the cluster has no Infrastructure object")
+	fs.StringVar(&w.given.region, "platform-region", "", "region of the cluster for webhooks, if the cluster has no Infrastructure object")
 }
 
 func (w *webhooks) check() error {

@@ -39,7 +39,7 @@ func Metrics(p provider.Provider, registry prometheus.Registerer, clock provider
 		clock: clock,
 		calls: v.histogram("millwright_provider_call_seconds", "Duration of provider calls by verb and outcome.",
 			prometheus.ExponentialBuckets(0.005, 2, 14), "provider", "verb", "outcome"), // 5 ms to 41 s
-		exhausted: v.counter("millwright_provider_exhausted_total", "Provider calls that found capacity or a quota used up, by how far.", "provider", "scope"),
+		exhausted: v.counter("millwright_provider_exhausted_total", "Provider calls that found capacity or a quota exhausted, by the scope of the shortage.", "provider", "scope"),
 		driver: outcomes{
 			took:   v.histogram("mcm_cloud_api_driver_request_duration_seconds", "Duration of successful driver operations.", nil, "provider", "operation"),
 			failed: v.counter("mcm_cloud_api_driver_requests_failed_total", "Number of failed driver operations by error code.", "provider", "operation", "error_code"),

@@ -47,7 +47,7 @@ func text(head string, specs []Spec) string {
 		if s.Note != "" {
 			fmt.Fprintf(&page, "\n%s\n", s.Note)
 		}
-		page.WriteString("\n| field | type | what becomes of it |\n|---|---|---|\n")
+		page.WriteString("\n| field | type | effect |\n|---|---|---|\n")
 		for _, f := range slices.SortedFunc(slices.Values(s.Fields), func(a, b Field) int { return cmp.Compare(a.Path, b.Path) }) {
 			fmt.Fprintf(&page, "| `%s` | %s | %s |\n", f.Path, f.Type, f.Becomes)
 		}

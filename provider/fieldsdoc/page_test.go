@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const table = "\n| field | type | what becomes of it |\n|---|---|---|\n"
+	const table = "\n| field | type | effect |\n|---|---|---|\n"
 	want := "# Head\n\n## a: A\n" + table + "| `a[]` | integer | in no request: why |\n| `b` | string | `x` |\n\n## b: B\n\nAll of it twice.\n" + table
 	if string(raw) != want {
 		t.Errorf("the page is\n%s\nwant\n%s", raw, want)

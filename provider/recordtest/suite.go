@@ -91,7 +91,7 @@ func (s Suite) play(t *testing.T, r Record, n *tally, used []int) {
 
 func (s Suite) table(counted map[string]*tally) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| recorded specs | | %s | both refuse | different on purpose | parameters compared | of which different |\n|---|---|---|---|---|---|---|\n", s.Same)
+	fmt.Fprintf(&b, "| recorded specs | number | %s | both refuse | different on purpose | parameters compared | parameters that differ |\n|---|---|---|---|---|---|---|\n", s.Same)
 	for _, api := range s.APIs {
 		n := counted[api]
 		fmt.Fprintf(&b, "| `%s` | %d | %d | %d | %d | %d | %d |\n", api, n.specs, n.equal, n.refused, n.different, n.parameters, n.deviations)

@@ -50,7 +50,7 @@ const defaultPageSize = 500
 // AddFlags adds the flags of the provider binary. Their defaults are the values in Config.
 func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "kubemark-dir", c.Dir,
-		"Directory that keeps the instances. Empty keeps them in memory: they end with the process.")
+		"Directory that stores the instances. Empty stores them in memory: they end with the process.")
 	fs.StringVar(&c.Backend, "kubemark-backend", c.Backend,
 		`Back end of provider specs that name none: "hollow", "kwok" or "memory".`)
 	fs.StringVar(&c.HollowBinary, "hollow-binary", c.HollowBinary,

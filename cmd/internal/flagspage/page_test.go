@@ -59,7 +59,7 @@ func others() []programOf {
 // looks are the commands of the kubectl plugin, which millwright has too.
 func looks() *cobra.Command {
 	const name = "kubectl machine"
-	c := &cobra.Command{Use: "kubectl-machine", Short: "millwright has these commands too. Besides, they take kubectl's flags: `kubectl options`", Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name}}
+	c := &cobra.Command{Use: "kubectl-machine", Short: "millwright has the same commands. The commands also take kubectl's flags: `kubectl options`", Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name}}
 	streams := genericiooptions.NewTestIOStreamsDiscard()
 	c.AddCommand(plugin.Commands(name, streams, ui.Command)...)
 	return c
@@ -67,14 +67,14 @@ func looks() *cobra.Command {
 
 // ours are flags of Kubernetes in our words: those of logging of its components, and what kubectl prints.
 var ours = map[string]string{
-	"v":                         "how much is logged: 0 what changes, 1 what is tried again, more for those who look for defects. It can be changed while the process runs",
+	"v":                         "log level: 0 for changes, 1 for retries too, higher for debugging. You can change it while the process runs",
 	"vmodule":                   "another `--v` for some files: `file=3,other*=2`",
 	"logging-format":            "`text` or `json`",
-	"log-flush-frequency":       "longest time until a line is written",
-	"log-text-split-stream":     "errors to stderr, the rest to stdout; with the format `text`",
-	"log-text-info-buffer-size": "bytes that are kept back where streams are split; with the format `text`",
-	"log-json-split-stream":     "the same with the format `json`",
-	"log-json-info-buffer-size": "the same with the format `json`",
+	"log-flush-frequency":       "maximum time until a log line is written",
+	"log-text-split-stream":     "write errors to stderr and all other lines to stdout; with the format `text`",
+	"log-text-info-buffer-size": "bytes of the stdout buffer if streams are split; with the format `text`",
+	"log-json-split-stream":     "write errors to stderr and all other lines to stdout; with the format `json`",
+	"log-json-info-buffer-size": "bytes of the stdout buffer if streams are split; with the format `json`",
 
 	"output": "`json`, `yaml`, `jsonpath=…` or another format of `kubectl`; without it text for people",
 }
@@ -155,19 +155,19 @@ const headText = `<!-- Made by a test of cmd/internal/flagspage from the flags o
 
 # Flags
 
-The command lines of all programs. ` + "`--help`" + ` says the same, and ` + "`version`" + ` or ` + "`--version`" + ` which version it is. Durations are like ` + "`90s`" + ` or ` + "`1h30m`" + `. Ports, leases and
-which program runs what are in [processes.md](../contributing/processes.md).
+The page lists the flags of all programs, as ` + "`--help`" + ` does. ` + "`version`" + ` or ` + "`--version`" + ` prints the version. Durations are written as ` + "`90s`" + ` or ` + "`1h30m`" + `.
+[processes.md](../contributing/processes.md) has the ports and leases, and the controllers of each program.
 
 ## Logging
 
-All programs that run in clusters have these.
+All programs that run in clusters have these flags.
 `
 
 const sharedText = `
 ## All controllers
 
-` + "`machine-controller-manager`, `machineset-controller`, `machine-healthcheck`, `nodelink-controller` and `machine-controller-kubemark`" + ` have these. Flags may be
-spelt with underscores, and defaults of addresses and APIs follow from the name of the original that a program has.
+` + "`machine-controller-manager`, `machineset-controller`, `machine-healthcheck`, `nodelink-controller` and `machine-controller-kubemark`" + ` have these flags. Underscores are accepted
+instead of hyphens. The defaults of addresses and APIs depend on the name of a program, because some programs have the names of programs of the originals.
 `
 
 // page is the whole text.
@@ -190,7 +190,7 @@ func page() string {
 		c := called(p)
 		if p.like != "" {
 			own = less(own, all[0])
-			c.Short += ". It has what " + p.like + " has; these are its own, or have other defaults"
+			c.Short += ". It also has the flags of " + p.like + ". The table lists the flags that it does not share, or that have another default"
 		}
 		section(&b, c, "## "+p.name, own)
 	}
@@ -229,7 +229,7 @@ func section(b *strings.Builder, c *cobra.Command, title string, own []entry) {
 	}
 	several := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return len(all)-len(less(all, []entry{e})) < 2 })
 	if several = slices.Compact(sorted(several)); len(several) > 0 {
-		b.WriteString("\nSeveral of its commands take these; each names those that it takes:\n")
+		b.WriteString("\nSeveral commands share these flags. Each command lists those that it takes after *Also*:\n")
 		table(b, several)
 	}
 	for _, sub := range subs {

@@ -44,11 +44,11 @@ func haltCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "halt",
-		Short: "End the processes of all hollow instances; the instances stay",
+		Short: "End the processes of all hollow instances, but keep the instances",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return kubemark.Halt(c.Context(), dir) },
 	}
-	c.Flags().StringVar(&dir, "kubemark-dir", "", "directory that keeps the instances")
+	c.Flags().StringVar(&dir, "kubemark-dir", "", "directory that stores the instances")
 	_ = c.MarkFlagRequired("kubemark-dir")
 	return c
 }

@@ -17,7 +17,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		current: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "mapi_current_pending_csr",
-			Help: "Number of nodes that wait for a kubelet certificate, as the limit of mapi_max_pending_csr counts them.",
+			Help: "Number of nodes that wait for a kubelet certificate and count against mapi_max_pending_csr.",
 		}),
 		most: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "mapi_max_pending_csr",
@@ -25,7 +25,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "millwright_oldest_pending_csr_timestamp_seconds",
-			Help: "When the oldest kubelet certificate request was made that waits for a decision, in Unix time; 0 while none waits.",
+			Help: "Creation time of the oldest pending kubelet certificate request, in Unix time; 0 if none is pending.",
 		}),
 	}
 	for _, g := range []prometheus.Gauge{m.current, m.most, m.oldest} {

@@ -51,7 +51,7 @@ type blockade struct {
 func newBlocked() *blocked {
 	return &blocked{
 		desc: prometheus.NewDesc("machine_deletion_blocked_seconds",
-			"Seconds for which the deletion of a machine has been blocked by something that it cannot remove itself.",
+			"Seconds for which the deletion of a machine has been blocked by an obstacle that the controller cannot remove.",
 			[]string{"api", "namespace", "name", "reason"}, nil),
 		all: map[blockedKey]blockade{},
 	}

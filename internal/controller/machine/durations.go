@@ -31,13 +31,13 @@ func newDurations(r prometheus.Registerer) durations {
 		return g
 	}
 	d := durations{
-		created:     gauge("mcm_machine_create_duration_seconds", "Seconds from the creation of the last machine to its instance.", labels),
+		created:     gauge("mcm_machine_create_duration_seconds", "Seconds from the creation of the last machine until its instance existed.", labels),
 		initialized: gauge("mcm_machine_initialize_duration_seconds", "Seconds that the last initialization of a new instance took.", labels),
-		joined:      gauge("mcm_machine_join_duration_seconds", "Seconds from the creation of the last machine to its running.", labels),
-		deleted:     gauge("mcm_machine_delete_duration_seconds", "Seconds from the deletion of the last machine to its end.", labels),
+		joined:      gauge("mcm_machine_join_duration_seconds", "Seconds from the creation of the last machine until it was Running.", labels),
+		deleted:     gauge("mcm_machine_delete_duration_seconds", "Seconds from the deletion request of the last machine until the machine no longer existed.", labels),
 		drained:     gauge("mcm_machine_drain_duration_seconds", "Seconds that the drain of the last machine took.", labels[:2]),
 		unjoined: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mcm_machine_num_failed_join", Help: "Machines that were given up because their node did not join in time.",
+			Name: "mcm_machine_num_failed_join", Help: "Machines that failed because their node did not join in time.",
 		}, labels),
 		groups: &groups{},
 	}

@@ -22,9 +22,9 @@ func newFailures(r prometheus.Registerer) failures {
 		return c
 	}
 	return failures{
-		create: counter("create", "Attempts to make a machine's instance that failed, by the kind of the error."),
-		update: counter("update", "Attempts to look after the instance of a machine that has one, or to initialize it, that failed, by the kind of the error."),
-		remove: counter("delete", "Attempts to remove a machine's instance that failed, by the kind of the error."),
+		create: counter("create", "Failed attempts to create a machine's instance, by the kind of the error."),
+		update: counter("update", "Failed attempts to maintain or initialize a machine's existing instance, by the kind of the error."),
+		remove: counter("delete", "Failed attempts to delete a machine's instance, by the kind of the error."),
 	}
 }
 

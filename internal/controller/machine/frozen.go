@@ -27,7 +27,7 @@ type frozen struct {
 func newFrozen() *frozen {
 	return &frozen{
 		desc: prometheus.NewDesc("millwright_machines_frozen",
-			"Machines about which nothing is decided because the target cluster is another one than they joined (TargetClusterReplaced), "+
+			"Machines about which the controller decides nothing, because the target cluster is not the one that they joined (TargetClusterReplaced), "+
 				"or lacks most nodes of the fleet (NodesMissingTogether).",
 			[]string{"api", "namespace", "reason"}, nil),
 		all: map[blockedKey]string{},

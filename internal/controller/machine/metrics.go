@@ -40,11 +40,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "millwright_machine_steps_total", Help: "Steps performed on machines, by step.",
 		}, []string{"step"}),
 		stuck: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millwright_machine_failures_total", Help: "Passes over machines that ended with a failure, by reason.",
+			Name: "millwright_machine_failures_total", Help: "Reconciles of machines that ended with a failure, by reason.",
 		}, []string{"reason"}),
 	}
 	m.twins = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "millwright_machine_duplicate_instances_total", Help: "Instances found beside the one that their machine has recorded.",
+		Name: "millwright_machine_duplicate_instances_total", Help: "Instances that were found besides the recorded instance of their machine.",
 	})
 	m.blocked, m.frozen, m.failures, m.durations = newBlocked(), newFrozen(), newFailures(r), newDurations(r)
 	r.MustRegister(m.phase, m.steps, m.stuck, m.twins, m.blocked, m.frozen)

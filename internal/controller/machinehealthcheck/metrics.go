@@ -30,7 +30,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		}, labels),
 		storms: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "millwright_machinehealthcheck_storms",
-			Help: "Groups of machines that fell ill together, until their cooldown is over, by what the breaker does: enforce leaves them alone, report does not.",
+			Help: "Groups of machines that became unhealthy together, until the end of their cooldown, by the mode of the breaker: enforce stops their remediation, report does not.",
 		}, append(labels, "mode")),
 		successes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mapi_machinehealthcheck_remediation_success_total", Help: "Number of successful remediations performed by MachineHealthChecks",

@@ -12,7 +12,7 @@ import (
 // NewStaleMachines is the counter for [Options].StaleMachines (section 7.1 of the Gardener notes).
 func NewStaleMachines() prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "mcm_machine_stale_machines_total", Help: "Machines that failed because they were unhealthy for too long, and that their set deleted.",
+		Name: "mcm_machine_stale_machines_total", Help: "Machines that their set deleted because they were unhealthy for too long and failed.",
 	})
 }
 

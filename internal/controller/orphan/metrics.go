@@ -29,19 +29,19 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		orphans: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "millwright_orphans",
-			Help: "Instances, and what instances left behind, that no machine has, by state.",
+			Help: "Instances without a machine, and leftovers of instances, by state.",
 		}, []string{"state"}),
 		deletions: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "millwright_orphan_deletions_total",
-			Help: "Instances without a machine, and what such left behind, that were removed.",
+			Help: "Removed instances without a machine, and removed leftovers of instances.",
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millwright_orphan_listing_failures_total",
-			Help: "Listings from which nothing was concluded, by reason.",
+			Help: "Listings that failed or were not trusted, by reason.",
 		}, []string{"reason"}),
 		anonymous: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "millwright_orphan_collection_without_identity",
-			Help: "1 while the identity of the control plane may not be read, so that instances without a machine are only reported; else 0.",
+			Help: "1 while the controller cannot read or store the identity of the control plane, and only reports instances without a machine; else 0.",
 		}),
 	}
 	for _, c := range []prometheus.Collector{m.orphans, m.deletions, m.failures, m.anonymous} {

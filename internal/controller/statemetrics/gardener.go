@@ -14,7 +14,7 @@ import (
 // failuresOf describes the counter of failed scrapes, as the original's program with that counter does.
 func failuresOf(program, kind string) reading {
 	return reading{counts: true, kind: kind, desc: prometheus.NewDesc("mcm_misc_scrape_failure_total",
-		"Scrapes at which the objects of a kind could not be read.", []string{"kind"}, prometheus.Labels{"binary": program})}
+		"Scrapes at which the process could not read the objects of a kind.", []string{"kind"}, prometheus.Labels{"binary": program})}
 }
 
 // phases are the phases of a machine as numbers. Phases that are not here count as 0, like Pending.
@@ -30,7 +30,7 @@ func GardenerMachines() Kind {
 		itemsOf("mcm_machine_items_total", "Machines of machine.sapcloud.io."),
 		failuresOf("machine-controller-manager-provider", "Machine-count"),
 		family[machine]{
-			name: "mcm_machine_info", help: "1 for each Machine, whose labels say what it is made from and what came of it.",
+			name: "mcm_machine_info", help: "1 for each Machine; the labels have its class, provider ID and node.",
 			labels: []string{"createdAt", "spec_provider_id", "spec_class_api_group", "spec_class_kind", "spec_class_name", "node_name"},
 			say: func(m machine, emit emit) {
 				class := m.Spec.Class

@@ -19,14 +19,14 @@ func GardenerMachineSets() Kind {
 		itemsOf("mcm_machine_set_items_total", "MachineSets of machine.sapcloud.io."),
 		failuresOf(groupProgram, "Machineset-count"),
 		family[set]{
-			name: "mcm_machine_set_info", help: "1 for each MachineSet, whose labels say what it is made from.",
+			name: "mcm_machine_set_info", help: "1 for each MachineSet; the labels have its machine class.",
 			labels: []string{"createdAt", "spec_machine_class_api_group", "spec_machine_class_kind", "spec_machine_class_name"},
 			say: func(s set, emit emit) {
 				class := s.Spec.MachineClass
 				emit(1, createdAt(s), class.APIGroup, class.Kind, class.Name)
 			},
 		},
-		number("mcm_machine_set_info_spec_replicas", "Machines that the MachineSet asks for.",
+		number("mcm_machine_set_info_spec_replicas", "Desired machines of the MachineSet.",
 			func(s set) int32 { return s.Spec.Replicas }),
 		number("mcm_machine_set_info_spec_min_ready_seconds", "The MachineSet's spec.minReadySeconds.",
 			func(s set) int32 { return s.Spec.MinReadySeconds }),
@@ -55,7 +55,7 @@ func GardenerMachineSets() Kind {
 func failedMachines[O client.Object](name string, of func(O, func(v1alpha1.MachineSummary))) family[O] {
 	const prefix = "failed_machine_"
 	return family[O]{
-		name: name, help: "1 for each machine that the status calls failed.",
+		name: name, help: "1 for each failed machine in the status.",
 		labels: []string{
 			prefix + "name", prefix + "provider_id", prefix + "owner_ref",
 			prefix + "last_operation_state", prefix + "last_operation_machine_operation_type",
@@ -82,7 +82,7 @@ func deploymentSpecs() []family[deployment] {
 	const prefix = "mcm_machine_deployment_info"
 	return []family[deployment]{
 		{
-			name: prefix, help: "1 for each MachineDeployment, whose labels say how it is updated.",
+			name: prefix, help: "1 for each MachineDeployment; the labels have its update strategy.",
 			labels: []string{"createdAt", "spec_strategy_type"},
 			say:    func(d deployment, emit emit) { emit(1, createdAt(d), string(d.Spec.Strategy.Type)) },
 		},
@@ -92,23 +92,23 @@ func deploymentSpecs() []family[deployment] {
 			}
 			return 0
 		}),
-		number(prefix+"_spec_replicas", "Machines that the MachineDeployment asks for.",
+		number(prefix+"_spec_replicas", "Desired machines of the MachineDeployment.",
 			func(d deployment) int32 { return d.Spec.Replicas }),
 		number(prefix+"_spec_min_ready_seconds", "The MachineDeployment's spec.minReadySeconds.",
 			func(d deployment) int32 { return d.Spec.MinReadySeconds }),
-		optional(prefix+"_spec_rolling_update_max_surge", "The MachineDeployment's maxSurge, where it is updated by RollingUpdate; a percentage is 0.",
+		optional(prefix+"_spec_rolling_update_max_surge", "The MachineDeployment's maxSurge, if its strategy is RollingUpdate; 0 for a percentage.",
 			func(d deployment) *int32 {
 				return bound(d, func(c v1alpha1.UpdateConfiguration) *intstr.IntOrString { return c.MaxSurge })
 			}),
-		optional(prefix+"_spec_rolling_update_max_unavailable", "The MachineDeployment's maxUnavailable, where it is updated by RollingUpdate; a percentage is 0.",
+		optional(prefix+"_spec_rolling_update_max_unavailable", "The MachineDeployment's maxUnavailable, if its strategy is RollingUpdate; 0 for a percentage.",
 			func(d deployment) *int32 {
 				return bound(d, func(c v1alpha1.UpdateConfiguration) *intstr.IntOrString { return c.MaxUnavailable })
 			}),
-		optional(prefix+"_spec_revision_history_limit", "The MachineDeployment's spec.revisionHistoryLimit, where it has one.",
+		optional(prefix+"_spec_revision_history_limit", "The MachineDeployment's spec.revisionHistoryLimit, if set.",
 			func(d deployment) *int32 { return d.Spec.RevisionHistoryLimit }),
-		optional(prefix+"_spec_progress_deadline_seconds", "The MachineDeployment's spec.progressDeadlineSeconds, where it has one.",
+		optional(prefix+"_spec_progress_deadline_seconds", "The MachineDeployment's spec.progressDeadlineSeconds, if set.",
 			func(d deployment) *int32 { return d.Spec.ProgressDeadlineSeconds }),
-		optional(prefix+"_spec_rollback_to_revision", "The revision that the MachineDeployment is to go back to, while it is asked to.",
+		optional(prefix+"_spec_rollback_to_revision", "The revision to which the MachineDeployment must roll back, while a rollback is requested.",
 			func(d deployment) *int64 {
 				if d.Spec.RollbackTo == nil {
 					return nil
@@ -142,13 +142,13 @@ func deploymentStatuses() []family[deployment] {
 		}),
 		number(prefix+"_available_replicas", "Machines of the MachineDeployment that are available.",
 			func(d deployment) int32 { return d.Status.AvailableReplicas }),
-		number(prefix+"_unavailable_replicas", "Machines that the MachineDeployment's sets ask for and that are not available.",
+		number(prefix+"_unavailable_replicas", "Desired machines of the MachineDeployment's sets that are not available.",
 			func(d deployment) int32 { return d.Status.UnavailableReplicas }),
 		number(prefix+"_ready_replicas", "Machines of the MachineDeployment that are ready.",
 			func(d deployment) int32 { return d.Status.ReadyReplicas }),
-		number(prefix+"_updated_replicas", "Machines of the MachineDeployment that are as its template says.",
+		number(prefix+"_updated_replicas", "Machines of the MachineDeployment that match its current template.",
 			func(d deployment) int32 { return d.Status.UpdatedReplicas }),
-		optional(prefix+"_collision_count", "How often a name for a set of the MachineDeployment was taken; where it ever was.",
+		optional(prefix+"_collision_count", "How often the name for a new set of the MachineDeployment was already in use; no series if never.",
 			func(d deployment) *int32 { return d.Status.CollisionCount }),
 		number(prefix+"_replicas", "Machines that the MachineDeployment has.",
 			func(d deployment) int32 { return d.Status.Replicas }),

@@ -12,7 +12,7 @@ import (
 
 // collectorUp is the metric by which this API's alert detects that the collector reads nothing.
 var collectorUp = prometheus.NewDesc("mapi_mao_collector_up",
-	"1 while the objects behind the metric of the label kind could be read at this scrape, else 0.", []string{"kind"}, nil)
+	"1 if the objects behind the metric in the label kind could be read at this scrape, else 0.", []string{"kind"}, nil)
 
 // apiVersion is the value of the label of that name: the original reads typed objects, which have none set.
 const apiVersion = ""
@@ -24,7 +24,7 @@ func OpenShiftMachines() Kind {
 		itemsOf("mapi_machine_items", "Machines of machine.openshift.io."),
 		reading{desc: collectorUp, kind: "mapi_machine_items"},
 		family[*machinev1.Machine]{
-			name: "mapi_machine_created_timestamp_seconds", help: "When the Machine was created, in Unix time; one series for each Machine that has a phase.",
+			name: "mapi_machine_created_timestamp_seconds", help: "Creation time of the Machine, in Unix time; one series for each Machine that has a phase.",
 			labels: []string{"spec_provider_id", "node", "api_version", "phase"},
 			say: func(m *machinev1.Machine, emit emit) {
 				phase := ptr.Deref(m.Status.Phase, "")
@@ -47,7 +47,7 @@ func OpenShiftMachineSets() Kind {
 		itemsOf("mapi_machineset_items", "MachineSets of machine.openshift.io."),
 		reading{desc: collectorUp, kind: "mapi_machineset_items"},
 		family[set]{
-			name: "mapi_machineset_created_timestamp_seconds", help: "When the MachineSet was created, in Unix time.",
+			name: "mapi_machineset_created_timestamp_seconds", help: "Creation time of the MachineSet, in Unix time.",
 			labels: []string{"api_version"},
 			say:    func(s set, emit emit) { emit(created(s), apiVersion) },
 		},
@@ -66,11 +66,11 @@ func OpenShiftMachineDeployments() Kind {
 	return kindOf("MachineDeployment of machine.openshift.io", &v1beta1.MachineDeploymentList{},
 		itemsOf("millwright_machine_deployment_items", "MachineDeployments of machine.openshift.io."),
 		reading{},
-		number("millwright_machine_deployment_spec_replicas", "Machines that the MachineDeployment asks for (spec.replicas).",
+		number("millwright_machine_deployment_spec_replicas", "Desired machines of the MachineDeployment (spec.replicas).",
 			func(d deployment) int32 { return ptr.Deref(d.Spec.Replicas, 1) }),
 		number("millwright_machine_deployment_status_replicas", "Machines that the MachineDeployment has (status.replicas).",
 			func(d deployment) int32 { return d.Status.Replicas }),
-		number("millwright_machine_deployment_status_updated_replicas", "Machines of the MachineDeployment's present template (status.updatedReplicas).",
+		number("millwright_machine_deployment_status_updated_replicas", "Machines of the MachineDeployment that match its current template (status.updatedReplicas).",
 			func(d deployment) int32 { return d.Status.UpdatedReplicas }),
 		number("millwright_machine_deployment_status_available_replicas", "Machines of the MachineDeployment that are available (status.availableReplicas).",
 			func(d deployment) int32 { return d.Status.AvailableReplicas }),

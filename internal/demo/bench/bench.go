@@ -20,7 +20,7 @@ type Options struct {
 	Dir string
 	// Bin is the folder of the controllers' programs. Required.
 	Bin string
-	// Machines are the numbers of machines to measure with. Required.
+	// Machines are the numbers of machines, one for each measurement. Required.
 	Machines []int
 	// APIs are the API groups to measure. Required.
 	APIs []string
@@ -286,7 +286,7 @@ func (s *session) findAddresses() (err error) {
 		}
 		s.metrics[program] = s.Profiling[program]
 	}
-	if s.Heartbeats && s.metrics[fleet.Sets] == "" {
+	if (s.Heartbeats || s.Dead > 0) && s.metrics[fleet.Sets] == "" { // both count passes over health checks
 		s.metrics[fleet.Sets], err = ports.FreeAddress()
 	}
 	return err

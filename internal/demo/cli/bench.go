@@ -33,7 +33,7 @@ func benchCommand() *cobra.Command {
 	b := &benchmark{print: plugin.NewOutput()}
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the controllers against the raw ceiling of a control plane on this machine",
+		Short: "Measure the controllers, and compare them with a client that only creates and deletes the same objects",
 		Long: `bench starts a control plane with nodes simulated by kwok for each API and number
 of machines. It measures first how long a client takes that only does the writes
 which every implementation needs, then how long the controllers take from no machine
@@ -59,27 +59,27 @@ beside the new ones. The machine should have nothing else to do.`,
 			return b.run(c.Context())
 		},
 	}
-	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines to measure with")
+	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines, one for each measurement")
 	c.Flags().StringSliceVar(&b.options.APIs, "api", apis.Words(), "APIs to measure")
-	c.Flags().IntVar(&b.options.Rounds, "rounds", 1, "how often to measure, by turns; what is printed is the median")
-	c.Flags().StringVar(&b.store, "store", "", "file to keep the figures in; those that it has are printed beside the new ones, and a page with tables and plots of all is written beside it")
-	c.Flags().DurationVar(&b.options.BootTime, "boot-time", 0, "how long instances boot until their nodes register, which shows what it costs to ask for them late")
-	c.Flags().DurationVar(&b.options.BootSpread, "boot-spread", 0, "by how much an instance boots longer or shorter than --boot-time at most")
-	c.Flags().DurationVar(&b.options.Distance, "distance", 0, "how long a request and its answer are under way between the controllers, or the raw client, and the API server")
-	c.Flags().IntVar(&b.options.Sets, "sets", 1, "over how many sets, or with --roll deployments, the machines are spread")
+	c.Flags().IntVar(&b.options.Rounds, "rounds", 1, "number of rounds, each of which measures every API with every number of machines; the output is the median")
+	c.Flags().StringVar(&b.store, "store", "", "file that stores the results; earlier results in it are printed as well, and a page with tables and plots is written to the same folder")
+	c.Flags().DurationVar(&b.options.BootTime, "boot-time", 0, "time that instances boot until their nodes register; shows the cost of late requests for instances")
+	c.Flags().DurationVar(&b.options.BootSpread, "boot-spread", 0, "maximum by which the boot of an instance is longer or shorter than --boot-time")
+	c.Flags().DurationVar(&b.options.Distance, "distance", 0, "network delay between the controllers, or that client, and the API server, for a request and its reply")
+	c.Flags().IntVar(&b.options.Sets, "sets", 1, "number of sets (with --roll: deployments) that share the machines")
 	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
-	c.Flags().IntVar(&b.options.Dead, "dead", 0, "measure how machines are replaced whose nodes, so many, die at once, instead")
-	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
-	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "measure what the heartbeats of so many nodes cost the controllers, with a health check over all their machines and without, instead")
-	c.Flags().DurationVar(&b.options.Window, "window", 0, "how long to measure heartbeats with a health check, and as long without; 0 for a minute")
+	c.Flags().IntVar(&b.options.Dead, "dead", 0, "instead, measure how machines are replaced after this number of nodes fails at the same time")
+	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "instead, measure how this number of drains that a budget blocks slows other creations and deletions")
+	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "instead, measure the cost of the heartbeats of this number of nodes for the controllers, with and without a health check for all their machines")
+	c.Flags().DurationVar(&b.options.Window, "window", 0, "how long to measure heartbeats with a health check, and again without; 0 for a minute")
 	c.Flags().StringVar(&b.options.Provider, "provider", "", "count instead what a cloud is asked for, one of "+strings.Join(clouds, ", ")+": each API has its share of the machines, which are 1000 unless --machines says otherwise")
-	c.Flags().StringToStringVar(&b.limits, "limit", nil, "with --provider: how often the cloud lets itself be asked for an operation, and how often at once, as in RunInstances=2/5; * is all together (default: no limits)")
-	c.Flags().StringVar(&b.backend, "backend", "kwok", `what stands for an instance: only "kwok" can be measured against the ceiling`)
-	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest, or with --provider after what time each machine is looked at again there; 0 for a minute")
-	c.Flags().DurationVar(&b.options.Timeout, "timeout", 0, "how long a phase may take; 0 for ten minutes")
+	c.Flags().StringToStringVar(&b.limits, "limit", nil, "with --provider: requests per second and burst that the cloud accepts for an operation, such as RunInstances=2/5; * for all operations together (default: no limits)")
+	c.Flags().StringVar(&b.backend, "backend", "kwok", `simulation of an instance: only "kwok" can be compared with that client`)
+	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest, or with --provider the interval at which the controller checks each machine; 0 for a minute")
+	c.Flags().DurationVar(&b.options.Timeout, "timeout", 0, "maximum duration of a phase; 0 for ten minutes")
 	b.print.AddFlags(c)
-	c.Flags().BoolVar(&b.profiling, "profiling", false, "let the controllers serve /debug/pprof/, at addresses that are printed")
-	c.Flags().StringVar(&b.options.Dir, "dir", "", "folder for the control planes while they run; empty for a temporary one")
+	c.Flags().BoolVar(&b.profiling, "profiling", false, "let the controllers serve /debug/pprof/, and print the addresses")
+	c.Flags().StringVar(&b.options.Dir, "dir", "", "folder for the control planes while they run; empty for a temporary folder")
 	c.Flags().StringVar(&b.options.Bin, "bin", defaultBin(), "folder of the controllers' programs")
 	_ = c.Flags().MarkHidden("bin")
 	c.MarkFlagsMutuallyExclusive("roll", "dead", "blocked", "heartbeats", "provider")

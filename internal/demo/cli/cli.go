@@ -32,7 +32,7 @@ func Run(ctx context.Context, line []string) int {
 func Command() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "millwright",
-		Short:         "Keep the machines of a Kubernetes cluster as they are declared",
+		Short:         "Manage the machines of a Kubernetes cluster",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -47,7 +47,7 @@ func Command() *cobra.Command {
 type where struct{ dir, bin string }
 
 func (w *where) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&w.dir, "dir", defaultDir(), "folder that holds the fleet; MILLWRIGHT_HOME sets the default")
+	c.Flags().StringVar(&w.dir, "dir", defaultDir(), "folder of the fleet; MILLWRIGHT_HOME sets the default")
 	c.Flags().StringVar(&w.bin, "bin", defaultBin(), "folder of the controllers' programs")
 	_ = c.Flags().MarkHidden("bin")
 }

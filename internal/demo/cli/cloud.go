@@ -60,7 +60,7 @@ happen to it around its API: which verbs there are is in the list.`,
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), args) },
 	}
 	x.addFlags(c)
-	c.AddCommand(x.faultCommand(), x.simple("heal", "Forget all faults", http.MethodDelete, "faults"), x.simple("requests", "Count what the cloud was asked for", http.MethodGet, "requests"))
+	c.AddCommand(x.faultCommand(), x.simple("heal", "End all faults", http.MethodDelete, "faults"), x.simple("requests", "Count the requests to the cloud, by operation", http.MethodGet, "requests"))
 	return c
 }
 
@@ -144,11 +144,11 @@ func (x *console) faultCommand() *cobra.Command {
 	x.addFlags(c)
 	c.Flags().StringVar(&f.Kind, "kind", "Transient", "Throttled, Exhausted, Invalid, Denied, Conflict, Transient or Garbage; empty with --delay: slow only")
 	c.Flags().StringVar(&f.Operation, "operation", "", "pattern for the names of operations, such as RunInstances or Describe* (default: all)")
-	c.Flags().StringVar(&f.Scope, "scope", "", "how far something is exhausted: type, zone or account")
-	c.Flags().IntVar(&f.Times, "times", 0, "how often; 0 until millwright cloud heal")
-	c.Flags().Float64Var(&f.Share, "share", 0, "share of the requests that fail, between 0 and 1 (default: each)")
-	c.Flags().DurationVar(&f.Delay, "delay", 0, "how long an answer takes")
-	c.Flags().BoolVar(&f.Done, "done", false, "do what is asked for, and lose the reply")
+	c.Flags().StringVar(&f.Scope, "scope", "", "scope of the shortage: type, zone or account")
+	c.Flags().IntVar(&f.Times, "times", 0, "number of failures; 0 for no end until millwright cloud heal")
+	c.Flags().Float64Var(&f.Share, "share", 0, "share of the requests that fail, between 0 and 1 (default: all)")
+	c.Flags().DurationVar(&f.Delay, "delay", 0, "delay of each answer")
+	c.Flags().BoolVar(&f.Done, "done", false, "perform the request, but lose the reply")
 	c.Flags().BoolVar(&f.Stall, "stall", false, "never answer")
 	c.Flags().BoolVar(&f.Writes, "writes", false, "only requests that may change something")
 	return c

@@ -16,7 +16,7 @@ func downCommand() *cobra.Command {
 	w := &where{}
 	c := &cobra.Command{
 		Use:   "down",
-		Short: "End the fleet that up started and remove all it stored",
+		Short: "End the fleet that up started, and remove its files",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !fleet.Left(w.dir) {

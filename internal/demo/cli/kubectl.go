@@ -17,7 +17,7 @@ import (
 func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [--dir folder] [arguments]",
-		Short: "Run the box's kubectl against the fleet that up started",
+		Short: "Run the built-in kubectl against the fleet that up started",
 		Long: `kubectl runs the kubectl that came with the control plane against the fleet, and
 never against another cluster: an exported KUBECONFIG is not heeded, and flags
 of kubectl that choose a cluster are refused. --dir chooses the fleet, and goes

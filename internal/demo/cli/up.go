@@ -33,7 +33,7 @@ func upCommand() *cobra.Command {
 	u := &up{print: plugin.NewOutput()}
 	c := &cobra.Command{
 		Use:   "up",
-		Short: "Start a control plane, the controllers and a sample fleet on this machine",
+		Short: "Start a control plane, the controllers and a sample fleet on this computer",
 		Long: `up starts a Kubernetes control plane on loopback, installs both machine APIs,
 starts the controllers with the kubemark provider, and creates a sample set of
 three machines in each API. With --provider it plays a cloud, and starts that
@@ -46,12 +46,12 @@ else on standard output.`,
 		RunE: func(c *cobra.Command, _ []string) error { return u.run(c.Context()) },
 	}
 	u.addFlags(c)
-	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node simulated by kwok)`)
-	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which hack/libvirt up starts), or a cloud, which is then simulated on this machine: "+strings.Join(clouds, ", "))
+	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `simulation of an instance: "hollow" (a kubelet process) or "kwok" (a node simulated by kwok)`)
+	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which hack/libvirt up starts), or a cloud that is simulated on this computer: "+strings.Join(clouds, ", "))
 	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file with the resources of the simulated cloud: images, networks, types (default: those that the samples name)")
 	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the simulated cloud accepts any name as existing: credentials, regions, images, networks, types")
-	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
-	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "how long the machines may take to get ready")
+	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the previous port, or for a free port")
+	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "maximum time until the machines are ready")
 	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit once all machines are ready and leave the fleet running")
 	u.print.AddFlags(c)
 	return c

@@ -54,7 +54,7 @@ const (
 // Command is the program as a command.
 func Command() *cobra.Command {
 	c := &cobra.Command{
-		Use: operator.Name, Short: "Run the controllers of machine.openshift.io in a cluster, and keep them as they should be",
+		Use: operator.Name, Short: "Deploy and maintain the controllers of machine.openshift.io in a cluster",
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	c.AddCommand(startCommand())
@@ -93,12 +93,12 @@ type options struct {
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; empty is $KUBECONFIG, and this pod's where that is not set")
-	fs.StringVar(&o.images, "images-json", "", "file with the images of the programs, as an object of texts (required)")
+	fs.StringVar(&o.images, "images-json", "", "file with the images of the programs, as a JSON object of strings (required)")
 	fs.StringVar(&o.given.Platform, "platform", "", "type of the infrastructure (AWS, OpenStack, kubemark, ...), in a cluster without config.openshift.io")
-	fs.StringVar(&o.given.ClusterID, "cluster-id", "", "name of the cluster at its infrastructure, in a cluster without config.openshift.io")
-	fs.StringVar(&o.tls.version, "tls-min-version", "", "least version of TLS of the port of metrics; empty is that of the cluster's profile")
-	fs.StringVar(&o.tls.suites, "tls-cipher-suites", "", "cipher suites of the port of metrics, separated by commas; empty are those of the cluster's profile")
-	fs.StringVar(&o.certDir, "tls-cert-dir", certificates, "folder with the certificate of the port of metrics (tls.crt, tls.key); where it has none, the process makes one")
+	fs.StringVar(&o.given.ClusterID, "cluster-id", "", "infrastructure name of the cluster, in a cluster without config.openshift.io")
+	fs.StringVar(&o.tls.version, "tls-min-version", "", "minimum TLS version of the metrics port; empty for that of the cluster's profile")
+	fs.StringVar(&o.tls.suites, "tls-cipher-suites", "", "cipher suites of the metrics port, separated by commas; empty for those of the cluster's profile")
+	fs.StringVar(&o.certDir, "tls-cert-dir", certificates, "folder with the certificate of the metrics port (tls.crt, tls.key); if it has none, the process creates one")
 	fs.StringVar(&o.health, "health-addr", ":9440", "address of /healthz and /readyz; empty for none")
 	fs.BoolVar(&o.elect, "leader-elect", true, "wait for the lease before acting")
 }

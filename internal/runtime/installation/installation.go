@@ -57,7 +57,7 @@ func Command() *cobra.Command {
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; empty: this pod's")
 	flags.StringVar(&c.Namespace, "namespace", "millwright-system", "namespace of the Deployments")
 	flags.StringSliceVar(&c.Deployments, "deployments", nil, "names of the Deployments that must be available")
-	flags.StringSliceVar(&c.APIs, "apis", nil, "groups and versions that must be served, as machine.sapcloud.io/v1alpha1")
+	flags.StringSliceVar(&c.APIs, "apis", nil, "groups and versions that must be served, for example machine.sapcloud.io/v1alpha1")
 	flags.DurationVar(&c.Timeout, "timeout", 2*time.Minute, "how long the check waits")
 	version.AddTo(command)
 	return command

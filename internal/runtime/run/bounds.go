@@ -62,7 +62,7 @@ const (
 func NewBoundsGauge() prometheus.Gauge {
 	return prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "millwright_secrets_unbounded",
-		Help: "1 while the machine controller may write any secret of kube-system, since the admission policy that leaves it bootstrap tokens does not apply to it; else 0.",
+		Help: "1 while the machine controller may write any secret of kube-system, because the admission policy that restricts it to bootstrap tokens does not apply to it; else 0.",
 	})
 }
 

@@ -32,7 +32,7 @@ func measureRequests() (err error) {
 func NewRequestLatency() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "rest_client_request_latency_seconds",
-		Help: "How long requests to API servers took, by verb and address, without names of objects and namespaces.",
+		Help: "Duration of requests to API servers, by verb and address, without names of objects and namespaces.",
 		// From 1 ms to half a second, like older clients of Kubernetes.
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 10),
 	}, []string{"verb", "url"})

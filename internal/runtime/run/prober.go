@@ -53,7 +53,7 @@ const mostSetBack = 10 * time.Minute
 // NewProber returns a prober before its first probe.
 func NewProber(probes map[connectivity.Cluster]Probe, p connectivity.Policy, clk *serverclock.Clock, log logr.Logger) *Prober {
 	l := &Prober{highest: map[connectivity.Cluster]string{}, probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "mcm_machine_controller_frozen", Help: "1 while nothing is done because an API server has not answered for too long.",
+		Name: "mcm_machine_controller_frozen", Help: "1 while the controller does nothing because an API server has not answered for too long.",
 	})}
 	of := make([]connectivity.Cluster, 0, len(probes))
 	for c := range probes {

@@ -30,8 +30,8 @@ type serving struct {
 
 func (s *serving) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&s.secure, secureFlag, true,
-		"serve metrics over HTTPS, to clients that may get the path /metrics in the control cluster; the default is HTTP if their address is of the loopback interface, or if the program has the name of an original that uses HTTP")
-	fs.StringVar(&s.certDir, "metrics-cert-dir", "", "folder with the certificate of the metrics (tls.crt, tls.key), which is read again when it changes; empty is a self-signed one")
+		"serve metrics over HTTPS, to clients that may get the path /metrics in the control cluster; the default is HTTP if the address is a loopback address, or if the program has the name of an original that uses HTTP")
+	fs.StringVar(&s.certDir, "metrics-cert-dir", "", "folder with the certificate of the metrics endpoint (tls.crt, tls.key), which is read again after changes; empty is a self-signed certificate")
 	fs.StringVar(&s.minVersion, "tls-min-version", "", "lowest TLS version of metrics and webhooks: VersionTLS12 or VersionTLS13")
 	fs.StringVar(&s.suites, "tls-cipher-suites", "", "cipher suites of metrics and webhooks, by their IANA names; those of TLS 1.3 cannot be chosen")
 }

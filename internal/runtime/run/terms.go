@@ -21,7 +21,7 @@ type Terms struct {
 // NewTerms returns the terms of a process that has no lease yet.
 func NewTerms() *Terms {
 	return &Terms{all: map[string]*leading.Term{}, desc: prometheus.NewDesc("millwright_leading",
-		"1 while this process leads under the lease, or without election; 0 while it stands by, or its lease was not renewed in time.", []string{"lease"}, nil)}
+		"1 while this process holds the lease, or runs without leader election; 0 while it stands by, or after it could not renew the lease in time.", []string{"lease"}, nil)}
 }
 
 // of returns the term of a lease, which begin creates if it does not exist yet.

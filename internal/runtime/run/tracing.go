@@ -34,8 +34,8 @@ type tracing struct {
 
 func (t *tracing) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&t.endpoint, "tracing-endpoint", "",
-		"URL of an OpenTelemetry collector that takes one trace for the life of each machine (OTLP over HTTP, http://collector:4318); empty is what $OTEL_EXPORTER_OTLP_ENDPOINT and its kin say, and without them nothing is traced")
-	fs.IntVar(&t.rate, "tracing-sampling-rate-per-million", trace.Million, "of how many of a million machines the lives are traced")
+		"URL of an OpenTelemetry collector that gets one trace for the life of each machine (OTLP over HTTP, http://collector:4318); empty is $OTEL_EXPORTER_OTLP_ENDPOINT and related variables, or no tracing if these are not set")
+	fs.IntVar(&t.rate, "tracing-sampling-rate-per-million", trace.Million, "number of machines, out of a million, whose lives are traced")
 }
 
 func (t *tracing) check() error {

@@ -21,16 +21,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	const prefix = "millwright_termination_handler_"
 	m := &Metrics{
 		looks: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "looks_total", Help: "Looks at the metadata service, by whether all of it was answered.",
+			Name: prefix + "looks_total", Help: "Queries of the metadata service, by whether the answer was complete.",
 		}, []string{"result"}),
 		answer: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: prefix + "last_answer_timestamp_seconds", Help: "When the metadata service last answered everything.",
+			Name: prefix + "last_answer_timestamp_seconds", Help: "Time of the last complete answer of the metadata service, in Unix time.",
 		}),
 		notices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: prefix + "notices", Help: "Notices about the instance that stand, by kind.",
+			Name: prefix + "notices", Help: "Current notices about the instance, by kind.",
 		}, []string{"kind"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "node_writes_total", Help: "Attempts to tell notices on the node, by result.",
+			Name: prefix + "node_writes_total", Help: "Attempts to write notices to the node, by result.",
 		}, []string{"result"}),
 	}
 	r.MustRegister(m.looks, m.answer, m.notices, m.writes)

@@ -32,38 +32,38 @@ type reached struct {
 }
 
 const (
-	byEngine = "the engine reads the secret that it names"
-	notEBS   = "the original ignores entries without `ebs`, and these fields of others"
+	byEngine = "Millwright reads the named secret"
+	notEBS   = "the original ignores entries without `ebs`, and ignores this field in all entries"
 )
 
 // machineFields are those of machine.openshift.io.
 var machineFields = map[string]reached{
-	"apiVersion": {why: "says what the spec is"}, "kind": {why: "says what the spec is"}, "metadata": {why: "a spec inside of an object has no metadata of its own"},
+	"apiVersion": {why: "identifies the type of the spec"}, "kind": {why: "identifies the type of the spec"}, "metadata": {why: "a spec inside an object has no metadata"},
 	"ami.id":                         {set: `{"ami":{"id":"ami-0fedcba9876543210"}}`, want: "ImageId=ami-0fedcba9876543210"},
 	"ami.filters[].name":             {set: `{"ami":{"id":null,"filters":[{"name":"tag:os","values":["rhcos"]}]}}`, in: "DescribeImages", want: "Filter.1.Name=tag:os"},
 	"ami.filters[].values":           {set: `{"ami":{"id":null,"filters":[{"name":"tag:os","values":["rhcos"]}]}}`, in: "DescribeImages", want: "Filter.1.Value.1=rhcos"},
-	"ami.arn":                        {why: "no image is found by it; admission warns"},
+	"ami.arn":                        {why: "Millwright finds no image by ARN; admission warns"},
 	"instanceType":                   {set: `{"instanceType":"m5.xlarge"}`, want: "InstanceType=m5.xlarge"},
 	"cpuOptions.confidentialCompute": {set: `{"cpuOptions":{"confidentialCompute":"AMDEncryptedVirtualizationNestedPaging"}}`, want: "CpuOptions.AmdSevSnp=enabled"},
 	"tags[].name":                    {set: `{"tags":[{"name":"team","value":"blue"}]}`, want: "TagSpecification.1.Tag.6.Key=team"},
 	"tags[].value":                   {set: `{"tags":[{"name":"team","value":"blue"}]}`, want: "TagSpecification.1.Tag.6.Value=blue"},
 	"iamInstanceProfile.id":          {set: `{"iamInstanceProfile":{"id":"masters"}}`, want: "IamInstanceProfile.Name=masters"},
-	"iamInstanceProfile.arn":         {why: "the original knows profiles by id; admission warns"}, "iamInstanceProfile.filters[].name": {why: "the original knows profiles by id; admission warns"},
-	"iamInstanceProfile.filters[].values": {why: "the original knows profiles by id; admission warns"},
+	"iamInstanceProfile.arn":         {why: "the original finds profiles by ID only; admission warns"}, "iamInstanceProfile.filters[].name": {why: "the original finds profiles by ID only; admission warns"},
+	"iamInstanceProfile.filters[].values": {why: "the original finds profiles by ID only; admission warns"},
 	"userDataSecret.name":                 {why: byEngine}, "credentialsSecret.name": {why: byEngine},
 	"keyName":                           {set: `{"keyName":"ops"}`, want: "KeyName=ops"},
 	"deviceIndex":                       {set: `{"deviceIndex":1}`, want: "NetworkInterface.1.DeviceIndex=1"},
 	"publicIp":                          {set: `{"publicIp":true}`, want: "NetworkInterface.1.AssociatePublicIpAddress=true"},
 	"networkInterfaceType":              {set: `{"networkInterfaceType":"EFA"}`, want: "NetworkInterface.1.InterfaceType=efa"},
 	"securityGroups[].id":               {set: `{"securityGroups":[{"id":"sg-1"},{"id":"sg-2"}]}`, want: "NetworkInterface.1.SecurityGroupId.2=sg-2"},
-	"securityGroups[].arn":              {why: "the original knows groups by id or filters"},
+	"securityGroups[].arn":              {why: "the original finds groups by ID or filters only"},
 	"securityGroups[].filters[].name":   {set: `{"securityGroups":[{"filters":[{"name":"group-name","values":["c1-node"]}]}]}`, in: "DescribeSecurityGroups", want: "Filter.1.Name=group-name"},
 	"securityGroups[].filters[].values": {set: `{"securityGroups":[{"filters":[{"name":"group-name","values":["c1-node"]}]}]}`, want: "NetworkInterface.1.SecurityGroupId.1=sg-0fedcba9876543210"},
 	"subnet.id":                         {set: `{"subnet":{"id":"subnet-0b00000000000000b","filters":null}}`, want: "NetworkInterface.1.SubnetId=subnet-0b00000000000000b"},
-	"subnet.arn":                        {why: "no subnet is found by it; admission warns"},
+	"subnet.arn":                        {why: "Millwright finds no subnet by ARN; admission warns"},
 	"subnet.filters[].name":             {set: `{"subnet":{"filters":[{"name":"tag:Name","values":["c1-private-*"]}]}}`, in: "DescribeSubnets", want: "Filter.2.Name=tag:Name"},
 	"subnet.filters[].values":           {set: `{"subnet":{"filters":[{"name":"tag:Name","values":["c1-private-*"]}]}}`, want: "NetworkInterface.1.SubnetId=subnet-0a00000000000000a"},
-	"placement.region":                  {why: "says to whom requests are made, and in which region they are signed"},
+	"placement.region":                  {why: "selects the endpoint, and the region in the signature of each request"},
 	"placement.availabilityZone":        {set: `{"placement":{"availabilityZone":"us-east-1b"}}`, want: "Placement.AvailabilityZone=us-east-1b"},
 	"placement.tenancy":                 {set: `{"placement":{"tenancy":"dedicated"}}`, want: "Placement.Tenancy=dedicated"},
 	"placement.host.affinity":           {set: `{"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"id":"h-0123456789abcdef0"}}}}`, want: "Placement.Affinity=host"},
@@ -76,7 +76,7 @@ var machineFields = map[string]reached{
 	"blockDevices[].deviceName":                {set: disk(`"deviceName":"/dev/sdf","ebs":{"volumeSize":5}`), want: "BlockDeviceMapping.1.DeviceName=/dev/sdf"},
 	"blockDevices[].noDevice":                  {why: notEBS},
 	"blockDevices[].virtualName":               {why: notEBS},
-	"blockDevices[].ebs.deleteOnTermination":   {why: "deprecated, and without effect in the original: disks go with their instance"},
+	"blockDevices[].ebs.deleteOnTermination":   {why: "deprecated, and without effect in the original: disks are deleted with their instance"},
 	"blockDevices[].ebs.encrypted":             {set: disk(`"ebs":{"encrypted":true}`), want: "BlockDeviceMapping.1.Ebs.Encrypted=true"},
 	"blockDevices[].ebs.kmsKey.id":             {set: disk(`"ebs":{"kmsKey":{"id":"key"}}`), want: "BlockDeviceMapping.1.Ebs.KmsKeyId=key"},
 	"blockDevices[].ebs.kmsKey.arn":            {set: disk(`"ebs":{"kmsKey":{"arn":"arn:key"}}`), want: "BlockDeviceMapping.1.Ebs.KmsKeyId=arn:key"},
@@ -107,10 +107,10 @@ func classDisk(fields string) string {
 
 // classFields are those of machine.sapcloud.io.
 var classFields = map[string]reached{
-	"apiVersion": {why: "says what the spec is"}, "kind": {why: "says what the spec is"},
+	"apiVersion": {why: "identifies the type of the spec"}, "kind": {why: "identifies the type of the spec"},
 	"ami":                                  {set: `{"ami":"ami-0fedcba9876543210"}`, want: "ImageId=ami-0fedcba9876543210&BlockDeviceMapping.1.DeviceName=/dev/sda1"},
 	"machineType":                          {set: `{"machineType":"m5.xlarge"}`, want: "InstanceType=m5.xlarge"},
-	"region":                               {why: "says to whom requests are made, and in which region they are signed"},
+	"region":                               {why: "selects the endpoint, and the region in the signature of each request"},
 	"iam.name":                             {set: `{"iam":{"name":"n"}}`, want: "IamInstanceProfile.Name=n"},
 	"iam.arn":                              {set: `{"iam":{"name":null,"arn":"arn:aws:iam::1:instance-profile/n"}}`, want: "IamInstanceProfile.Arn=arn:aws:iam::1:instance-profile/n"},
 	"keyName":                              {set: `{"keyName":"ops"}`, want: "KeyName=ops"},
@@ -127,8 +127,8 @@ var classFields = map[string]reached{
 	"networkInterfaces[].deviceIndex":                         {set: nic(`"deviceIndex":2`), want: "NetworkInterface.1.DeviceIndex=2"},
 	"srcAndDstChecksEnabled":                                  {set: `{"srcAndDstChecksEnabled":false}`, in: "ModifyNetworkInterfaceAttribute", want: "SourceDestCheck.Value=false"},
 	"blockDevices[].deviceName":                               {set: `{"blockDevices":[{"deviceName":"/root","ebs":{"volumeSize":50,"volumeType":"gp3"}},{"deviceName":"/dev/sdf","ebs":{"volumeSize":5,"volumeType":"gp3"}}]}`, want: "BlockDeviceMapping.1.DeviceName=/dev/xvda&BlockDeviceMapping.2.DeviceName=/dev/sdf"},
-	"blockDevices[].noDevice":                                 {why: "the original asks for a disk under each name; EC2 refuses both at once"},
-	"blockDevices[].virtualName":                              {why: "the original asks for a disk under each name; EC2 refuses both at once"},
+	"blockDevices[].noDevice":                                 {why: "the original requests a disk and this field together, which EC2 refuses"},
+	"blockDevices[].virtualName":                              {why: "the original requests a disk and this field together, which EC2 refuses"},
 	"blockDevices[].ebs.deleteOnTermination":                  {set: classDisk(`"deleteOnTermination":false`), want: "BlockDeviceMapping.1.Ebs.DeleteOnTermination=false"},
 	"blockDevices[].ebs.encrypted":                            {set: classDisk(`"encrypted":true`), want: "BlockDeviceMapping.1.Ebs.Encrypted=true"},
 	"blockDevices[].ebs.kmsKeyID":                             {set: classDisk(`"encrypted":true,"kmsKeyID":"key"`), want: "BlockDeviceMapping.1.Ebs.KmsKeyId=key"},

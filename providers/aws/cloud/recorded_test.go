@@ -123,7 +123,7 @@ func (r record) parametersOf(request url.Values) recordtest.Parameters {
 func TestRecordedRequests(t *testing.T) {
 	recordtest.Suite{
 		Package: "providers/aws/cloud", Folder: recordings, Page: "../../../docs/providers/aws.md", APIs: []string{provider.OpenShift, provider.Gardener},
-		Same: "the same is sent, but for Millwright's tags", Differences: differences,
+		Same: "same requests, except for Millwright's tags", Differences: differences,
 		Play: func(t *testing.T, r recordtest.Record) (map[string]recordtest.Parameters, error) {
 			return recordOf(t, r).play(t)
 		},

@@ -154,16 +154,16 @@ func dataDisk(more string) string {
 }
 
 const (
-	meta = "it says of which type the spec is"
+	meta = "identifies the type of the spec"
 )
 
 var openshiftRows = []field{
 	{path: "kind", reason: meta},
 	{path: "apiVersion", reason: meta},
-	{path: "userDataSecret.name", reason: "the engine reads the secret, and its data is `properties.osProfile.customData` of the machine: see TestUserData"},
-	{path: "userDataSecret.namespace", reason: "the engine reads the secret"},
-	{path: "credentialsSecret.name", reason: "the engine reads the secret"},
-	{path: "credentialsSecret.namespace", reason: "the engine reads the secret"},
+	{path: "userDataSecret.name", reason: "Millwright reads the secret; its data is `properties.osProfile.customData` of the machine: see TestUserData"},
+	{path: "userDataSecret.namespace", reason: "Millwright reads the secret"},
+	{path: "credentialsSecret.name", reason: "Millwright reads the secret"},
+	{path: "credentialsSecret.namespace", reason: "Millwright reads the secret"},
 	{path: "location", patch: `{"location":"westeurope"}`, in: "vm", at: "location", want: "westeurope"},
 	{path: "vmSize", patch: `{"vmSize":"Standard_D8s_v3"}`, in: "vm", at: vmProperties + "hardwareProfile.vmSize", want: "Standard_D8s_v3"},
 	{path: "image.publisher", patch: market, in: "vm", at: storage + "imageReference.publisher", want: "p"},
@@ -235,7 +235,7 @@ func ofDisk(more string) string {
 }
 
 const (
-	ignored  = "the original ignores it: names, and passwords, are the machine's"
+	ignored  = "ignored, as in the original: Millwright sets names and passwords"
 	ofImage  = `,"imageRef":`
 	setsOnly = `{"zone":null,`
 )
@@ -247,7 +247,7 @@ var gardenerRows = []field{
 	{path: "subnetInfo.vnetName", patch: `{"subnetInfo":{"vnetName":"v"}}`, in: "nic", at: ipConfig + "subnet.id", want: netIDs + "virtualNetworks/v/subnets/demo-worker-subnet"},
 	{path: "subnetInfo.subnetName", patch: `{"subnetInfo":{"subnetName":"s"}}`, in: "nic", at: ipConfig + "subnet.id", want: netIDs + "virtualNetworks/demo-vnet/subnets/s"},
 	{path: "subnetInfo.vnetResourceGroup", patch: `{"subnetInfo":{"vnetResourceGroup":"nets"}}`, in: "nic", at: ipConfig + "subnet.id", want: sub + "/resourceGroups/nets/providers/Microsoft.Network/virtualNetworks/demo-vnet/subnets/demo-worker-subnet"},
-	{path: "cloudConfiguration.name", reason: "it chooses the endpoints that are asked: see TestEndpoints"},
+	{path: "cloudConfiguration.name", reason: "selects the endpoints: see TestEndpoints"},
 	{path: "choices[].zone", patch: `{"choices":[{"zone":"2"}]}`, in: "vm", at: "zones.0", want: "2"},
 	{path: "choices[].vmSize", patch: `{"choices":[{"vmSize":"Standard_D2s_v3"}]}`, in: "vm", at: vmProperties + "hardwareProfile.vmSize", want: "Standard_D2s_v3"},
 	{path: "properties.hardwareProfile.vmSize", patch: properties(`{"hardwareProfile":{"vmSize":"Standard_D8s_v3"}}`), in: "vm", at: vmProperties + "hardwareProfile.vmSize", want: "Standard_D8s_v3"},
@@ -255,12 +255,12 @@ var gardenerRows = []field{
 	{path: "properties.storageProfile.imageReference.urn", patch: ofStorage(`{"imageReference":{"urn":"a:b:c:d"}}`), in: "vm", at: storage + "imageReference.sku", want: "c"},
 	{path: "properties.storageProfile.imageReference.communityGalleryImageID", patch: ofStorage(`{"imageReference":{"urn":null,"communityGalleryImageID":"/c"}}`), in: "vm", at: storage + "imageReference.communityGalleryImageId", want: "/c"},
 	{path: "properties.storageProfile.imageReference.sharedGalleryImageID", patch: ofStorage(`{"imageReference":{"urn":null,"sharedGalleryImageID":"/s"}}`), in: "vm", at: storage + "imageReference.sharedGalleryImageId", want: "/s"},
-	{path: "properties.storageProfile.imageReference.skipMarketplaceAgreement", reason: "it leaves out the call that accepts the terms of an image: see TestTermsAreSkipped"},
+	{path: "properties.storageProfile.imageReference.skipMarketplaceAgreement", reason: "skips the call that accepts the terms of an image: see TestTermsAreSkipped"},
 	{path: "properties.storageProfile.osDisk.name", reason: ignored},
 	{path: "properties.storageProfile.osDisk.caching", patch: ofStorage(`{"osDisk":{"caching":"ReadOnly"}}`), in: "vm", at: osDisk + "caching", want: "ReadOnly"},
 	{path: "properties.storageProfile.osDisk.diskSizeGB", patch: ofStorage(`{"osDisk":{"diskSizeGB":66}}`), in: "vm", at: osDisk + "diskSizeGB", want: "66"},
 	{path: "properties.storageProfile.osDisk.createOption", patch: ofStorage(`{"osDisk":{"createOption":"Copy"}}`), in: "vm", at: osDisk + "createOption", want: "Copy"},
-	{path: "properties.storageProfile.osDisk.managedDisk.id", reason: "the original ignores it: the disk is made with the machine"},
+	{path: "properties.storageProfile.osDisk.managedDisk.id", reason: "ignored, as in the original: each machine gets a new disk"},
 	{path: "properties.storageProfile.osDisk.managedDisk.storageAccountType", patch: ofStorage(`{"osDisk":{"managedDisk":{"storageAccountType":"Premium_LRS"}}}`), in: "vm", at: osDisk + "managedDisk.storageAccountType", want: "Premium_LRS"},
 	{path: "properties.storageProfile.osDisk.managedDisk.securityProfile.securityEncryptionType", patch: ofStorage(`{"osDisk":{"managedDisk":{"securityProfile":{"securityEncryptionType":"VMGuestStateOnly"}}}}`), in: "vm", at: osDisk + "managedDisk.securityProfile.securityEncryptionType", want: "VMGuestStateOnly"},
 	{path: "properties.storageProfile.dataDisks[].name", patch: ofDisk(""), in: "vm", at: firstDisk + "name", want: "m-bcdfg-work-0-data-disk"},
@@ -272,17 +272,17 @@ var gardenerRows = []field{
 	{path: "properties.storageProfile.dataDisks[].imageRef.urn", patch: ofDisk(ofImage + `{"urn":"a:b:c:d"}`), in: "disk", at: "properties.creationData.imageReference.id", want: sub + "/providers/Microsoft.Compute/locations/eastus/publishers/a/artifacttypes/vmimage/offers/b/skus/c/versions/d"},
 	{path: "properties.storageProfile.dataDisks[].imageRef.communityGalleryImageID", patch: ofDisk(ofImage + `{"communityGalleryImageID":"/c"}`), in: "disk", at: "properties.creationData.galleryImageReference.communityGalleryImageId", want: "/c"},
 	{path: "properties.storageProfile.dataDisks[].imageRef.sharedGalleryImageID", patch: ofDisk(ofImage + `{"sharedGalleryImageID":"/s"}`), in: "disk", at: "properties.creationData.galleryImageReference.sharedGalleryImageId", want: "/s"},
-	{path: "properties.storageProfile.dataDisks[].imageRef.skipMarketplaceAgreement", reason: "terms of images of data disks are not looked at, as in the original"},
+	{path: "properties.storageProfile.dataDisks[].imageRef.skipMarketplaceAgreement", reason: "no effect, as in the original: the terms of data disk images are not checked"},
 	{path: "properties.storageProfile.diskControllerType", patch: ofStorage(`{"diskControllerType":"NVMe"}`), in: "vm", at: storage + "diskControllerType", want: "NVMe"},
 	{path: "properties.osProfile.computerName", reason: ignored},
 	{path: "properties.osProfile.adminUsername", patch: properties(`{"osProfile":{"adminUsername":"me"}}`), in: "vm", at: vmProperties + "osProfile.adminUsername", want: "me"},
 	{path: "properties.osProfile.adminPassword", reason: ignored},
-	{path: "properties.osProfile.customData", reason: "the original ignores it: user data is the secret's"},
+	{path: "properties.osProfile.customData", reason: "ignored, as in the original: user data is in the secret"},
 	{path: "properties.osProfile.linuxConfiguration.disablePasswordAuthentication", patch: properties(`{}`), in: "vm", at: vmProperties + "osProfile.linuxConfiguration.disablePasswordAuthentication", want: "true"},
 	{path: "properties.osProfile.linuxConfiguration.ssh.publicKeys.path", patch: properties(`{"osProfile":{"linuxConfiguration":{"ssh":{"publicKeys":{"path":"/p"}}}}}`), in: "vm", at: vmProperties + "osProfile.linuxConfiguration.ssh.publicKeys.0.path", want: "/p"},
 	{path: "properties.osProfile.linuxConfiguration.ssh.publicKeys.keyData", patch: properties(`{"osProfile":{"linuxConfiguration":{"ssh":{"publicKeys":{"keyData":"ssh-rsa AAAA"}}}}}`), in: "vm", at: vmProperties + "osProfile.linuxConfiguration.ssh.publicKeys.0.keyData", want: "ssh-rsa AAAA"},
-	{path: "properties.networkProfile.networkInterfaces.id", reason: "the original ignores it: the interface is made for the machine"},
-	{path: "properties.networkProfile.networkInterfaces.properties.primary", reason: "the original ignores it: there is one interface"},
+	{path: "properties.networkProfile.networkInterfaces.id", reason: "ignored, as in the original: each machine gets a new interface"},
+	{path: "properties.networkProfile.networkInterfaces.properties.primary", reason: "ignored, as in the original: there is one interface"},
 	{path: "properties.networkProfile.acceleratedNetworking", patch: properties(`{"networkProfile":{"acceleratedNetworking":true}}`), in: "nic", at: "properties.enableAcceleratedNetworking", want: "true"},
 	{path: "properties.availabilitySet.id", patch: properties(setsOnly + `"availabilitySet":{"id":"/set"}}`), in: "vm", at: vmProperties + "availabilitySet.id", want: "/set"},
 	{path: "properties.identityID", patch: properties(`{"identityID":"/who"}`), in: "vm", at: "identity.userAssignedIdentities./who", want: "{}"},

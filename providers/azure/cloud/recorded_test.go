@@ -187,6 +187,6 @@ func setup(xml string) string {
 func TestRecordedRequests(t *testing.T) {
 	recordtest.Suite{
 		Package: "providers/azure/cloud", Folder: recordings, Page: "../../../docs/providers/azure.md", APIs: both,
-		Same: "the same is sent, but for what a virtual machine of Millwright always has", Differences: differences, Play: playRecord,
+		Same: "same requests, except for properties of all Millwright virtual machines", Differences: differences, Play: playRecord,
 	}.Run(t)
 }

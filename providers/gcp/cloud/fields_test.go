@@ -142,17 +142,17 @@ func leaves(t reflect.Type, path string) map[string]reflect.Type {
 }
 
 const (
-	typed     = "in no request: it says of which type the spec is"
-	elsewhere = "in no request of its own: Millwright reads the secret that it names"
+	typed     = "in no request: identifies the type of the spec"
+	elsewhere = "in no request: Millwright reads the named secret"
 )
 
 var openshiftFields = map[string]reaches{
 	"apiVersion":             {why: typed},
 	"kind":                   {why: typed},
-	"metadata":               {why: "in no request: nobody reads it. Metadata of the guest is `gcpMetadata`"},
+	"metadata":               {why: "in no request: has no effect. The guest's metadata is `gcpMetadata`"},
 	"userDataSecret.name":    {why: elsewhere},
 	"credentialsSecret.name": {why: elsewhere},
-	"targetPools[]":          {why: "`targetPools.addInstance`: `instances[].instance`, once the instance runs, and again where the pool has lost it"},
+	"targetPools[]":          {why: "`targetPools.addInstance`: `instances[].instance`, after the instance runs, and again if the pool no longer has it"},
 
 	"canIPForward":        {`{"canIPForward": true}`, "canIpForward", "true", ""},
 	"deletionProtection":  {`{"deletionProtection": true}`, "deletionProtection", "true", ""},

@@ -116,7 +116,7 @@ func TestRecordedRequests(t *testing.T) {
 	}
 	recordtest.Suite{
 		Package: "providers/gcp/cloud", Folder: recordings, Page: "../../../docs/providers/gcp.md", APIs: bothAPIs,
-		Same: "the same is sent, but for Millwright's labels and names of disks", Differences: differences,
+		Same: "same requests, except for Millwright's labels and disk names", Differences: differences,
 		Play: func(t *testing.T, r recordtest.Record) (map[string]recordtest.Parameters, error) {
 			return recordOf(t, r).play(t, stages[r.API])
 		},

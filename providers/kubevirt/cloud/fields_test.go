@@ -48,14 +48,14 @@ var machineRows = []row{
 	{field: "devices.blockMultiQueue", at: domain + ".devices.blockMultiQueue"},
 	{field: "devices.networkInterfaceMultiqueue", at: domain + ".devices.networkInterfaceMultiqueue"},
 	{field: "rootVolume", at: "spec.dataVolumeTemplates[0].spec"},
-	{field: "additionalVolumes[].name", why: "the name of the volume and of its disk; `disk-` and the index without it: TestNames"},
+	{field: "additionalVolumes[].name", why: "the name of the volume and of its disk; default: `disk-` and the index: TestNames"},
 	{field: "additionalVolumes[].dataVolume", at: "spec.dataVolumeTemplates[1].spec"},
 	{field: "additionalVolumes[].volumeSource.persistentVolumeClaim", at: template + ".volumes[claim].persistentVolumeClaim"},
 	{field: "additionalVolumes[].volumeSource.configMap", at: template + ".volumes[map].configMap"},
 	{field: "additionalVolumes[].volumeSource.secret", at: template + ".volumes[secret].secret"},
 	{field: "networks[].name", at: template + ".networks[net-0].multus.networkName"},
-	{field: "networks[].default", why: "the network of pods is left out, and in `machine.sapcloud.io` `multus.default` is true: TestNetworks"},
-	{field: "sshKeys[]", why: "a secret that `" + template + ".accessCredentials` names, a key for each: TestSecrets"},
+	{field: "networks[].default", why: "the pod network is omitted; with `machine.sapcloud.io`, `multus.default` is true: TestNetworks"},
+	{field: "sshKeys[]", why: "a secret that `" + template + ".accessCredentials` names, with one key for each element: TestSecrets"},
 	{field: "dnsPolicy", at: template + ".dnsPolicy"},
 	{field: "dnsConfig", at: template + ".dnsConfig"},
 	{field: "tags", at: "metadata.labels[]", why: ""},
@@ -63,14 +63,14 @@ var machineRows = []row{
 
 // selfRows are the fields that identify a spec.
 var selfRows = []row{
-	{field: "apiVersion", why: "is read, and decides nothing"},
-	{field: "kind", why: "is read, and decides nothing"},
-	{field: "metadata", why: "is read, and decides nothing"},
+	{field: "apiVersion", why: "has no effect"},
+	{field: "kind", why: "has no effect"},
+	{field: "metadata", why: "has no effect"},
 }
 
 var openshiftRows = slices.Concat(selfRows, machineRows, []row{
 	{field: "userDataSecret.name", why: "names the secret whose key `userData` the guest is given"},
-	{field: "credentialsSecret.name", why: "names the secret whose key `kubeconfig` opens the cluster of KubeVirt"},
+	{field: "credentialsSecret.name", why: "names the secret whose key `kubeconfig` gives access to the cluster of KubeVirt"},
 	{field: "ignitionSecretName", why: "the same as userDataSecret.name"},
 	{field: "credentialsSecretName", why: "the same as credentialsSecret.name"},
 	{field: "sourcePvcName", at: "spec.dataVolumeTemplates[0].spec.source.pvc.name", want: "rhcos"},

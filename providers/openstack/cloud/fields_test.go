@@ -37,15 +37,15 @@ const (
 )
 
 // typeFields are those of every spec.
-var typeFields = []row{{field: "apiVersion", why: "says what it is"}, {field: "kind", why: "says what it is"}}
+var typeFields = []row{{field: "apiVersion", why: "identifies the type of the spec"}, {field: "kind", why: "identifies the type of the spec"}}
 
-const ignored = "the original reads it and does nothing with it; a warning says so"
+const ignored = "has no effect, as in OpenShift's provider; a warning says so"
 
 var openshiftRows = slices.Concat(typeFields, []row{
-	{field: "metadata", why: "no part of a server"},
+	{field: "metadata", why: "has no effect"},
 	{field: "cloudsSecret", why: "names the credentials (TestReadSpec)"},
 	{field: "userDataSecret", why: "names the user data (TestReadSpec, TestUserData)"},
-	{field: "cloudName", why: "is the one in clouds.yaml (TestCloudName)"},
+	{field: "cloudName", why: "selects the cloud in clouds.yaml (TestCloudName)"},
 	{field: "flavor", set: `{"flavor":"m1.large"}`, in: servers, has: `"flavorRef":"0a4c5b1e-6a0f-4f7e-9a76-2b7a2d0b4c11"`},
 	{field: "image", set: `{"image":"gardenlinux"}`, in: servers, has: `"imageRef":"` + image2 + `"`},
 	{field: "keyName", set: `{"keyName":"k"}`, in: servers, has: `"key_name":"k"`},

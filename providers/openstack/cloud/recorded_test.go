@@ -185,7 +185,7 @@ func anonymous(p recordtest.Parameters, machine string) recordtest.Parameters {
 func TestRecordedRequests(t *testing.T) {
 	recordtest.Suite{
 		Package: "providers/openstack/cloud", Folder: recordings, Page: "../../../docs/providers/openstack.md", APIs: bothAPIs,
-		Same: "the same is sent, but for what a server of Millwright always has", Differences: differences, Implied: imply,
+		Same: "same requests, except for properties of all Millwright servers", Differences: differences, Implied: imply,
 		Play: func(t *testing.T, r recordtest.Record) (map[string]recordtest.Parameters, error) {
 			return recordOf(t, r).play(t)
 		},

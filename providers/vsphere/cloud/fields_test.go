@@ -168,9 +168,9 @@ func kib(sizes ...int64) string {
 func set(key string, value any) func(m) { return func(s m) { s[key] = value } }
 
 const (
-	thePool  = "the claim for its address is read: TestAddressesOfPools"
-	ofEngine = "the engine reads the secret that it names"
-	inIt     = "whatever else has a name or a path is looked for in it"
+	thePool  = "Millwright creates a claim for an address and reads the address: TestAddressesOfPools"
+	ofEngine = "Millwright reads the named secret"
+	inIt     = "all other named objects are looked up in this datacenter"
 )
 
 func openShiftRows(s *stage) []row {
@@ -180,18 +180,18 @@ func openShiftRows(s *stage) []row {
 		backing = "spec.config.deviceChange[add:VirtualDisk].device.backing."
 	)
 	return []row{
-		{field: "kind", why: "every kind is read the same way"},
-		{field: "apiVersion", why: "every group and version is read the same way"},
-		{field: "metadata", why: "the original reads nothing of it"},
+		{field: "kind", why: "has no effect: all values mean the same"},
+		{field: "apiVersion", why: "has no effect: all values mean the same"},
+		{field: "metadata", why: "has no effect, as in OpenShift's provider"},
 		{field: "userDataSecret.name", why: ofEngine},
 		{field: "credentialsSecret.name", why: ofEngine},
 		{field: "template", set: set("template", "/dc1/vm/flatcar"), want: "flatcar", at: "_this"},
-		{field: "workspace.server", why: "the request is sent to it: TestServers"},
+		{field: "workspace.server", why: "the address of the vCenter: TestServers"},
 		{field: "workspace.datacenter", set: workspace("datacenter", "/dc1"), want: "machines", at: "folder", note: inIt},
 		{field: "workspace.folder", set: workspace("folder", "/dc1/vm"), want: "vm", at: "folder"},
 		{field: "workspace.datastore", set: workspace("datastore", "/dc1/datastore/ds2"), want: "ds2", at: "spec.location.datastore"},
 		{field: "workspace.resourcePool", set: workspace("resourcePool", "/dc1/host/cluster1/Resources/machines"), want: "machines", at: "spec.location.pool"},
-		{field: "workspace.vmGroup", why: "the virtual machine is put into it before it starts, and kept in it: TestVMGroup"},
+		{field: "workspace.vmGroup", why: "the controller adds the virtual machine to the group before its start, and restores the membership: TestVMGroup"},
 		{field: "network.devices[].networkName", set: func(s m) {
 			s["network"] = m{"devices": []m{{"networkName": "storage-network"}, {"networkName": "vm-network"}}}
 		}, want: "storage-network vm-network", at: "spec.config.deviceChange[add:VirtualVmxnet3].device.backing.port.portgroupKey"},
@@ -205,7 +205,7 @@ func openShiftRows(s *stage) []row {
 		{field: "numCoresPerSocket", set: set("numCoresPerSocket", 1), want: "1", at: "spec.config.numCoresPerSocket"},
 		{field: "memoryMiB", set: set("memoryMiB", 9000), want: "9000", at: "spec.config.memoryMB"},
 		{field: "diskGiB", set: set("diskGiB", 33), want: kib(33), at: "spec.config.deviceChange[edit:VirtualDisk].device.capacityInKB"},
-		{field: "tagIDs[]", why: "tags are attached to what runs, and kept there: TestTags"},
+		{field: "tagIDs[]", why: "attached to running virtual machines, and restored: TestTags"},
 		{field: "snapshot", set: func(s m) { s["snapshot"], s["cloneMode"] = "clean", "linkedClone" }, want: "VirtualMachineSnapshot createNewChildDiskBacking", at: "spec.snapshot spec.location.diskMoveType"},
 		{field: "cloneMode", set: set("cloneMode", "linkedClone"), want: "VirtualMachineSnapshot createNewChildDiskBacking", at: "spec.snapshot spec.location.diskMoveType"},
 		{field: "dataDisks[].name", set: set("dataDisks", disks), want: "a b c d", at: "spec.config.deviceChange[add:VirtualDisk].device.deviceInfo.label"},
@@ -239,10 +239,10 @@ func gardenerRows(s *stage) []row {
 	}
 	yes := true
 	return []row{
-		{field: "apiVersion", why: "every version is read the same way"},
-		{field: "kind", why: "every kind is read the same way"},
-		{field: "v2", why: "it is refused: a Supervisor has another API"},
-		{field: "region", why: "it is part of provider IDs: TestConformance"},
+		{field: "apiVersion", why: "has no effect: all values mean the same"},
+		{field: "kind", why: "has no effect: all values mean the same"},
+		{field: "v2", why: "is refused: a Supervisor has another API"},
+		{field: "region", why: "part of provider IDs: TestConformance"},
 		{field: "datacenter", set: set("datacenter", "/dc1"), want: "machines", at: "folder", note: inIt},
 		{field: "datastoreCluster", set: without(set("datastoreCluster", "pod1"), "datastore"), want: "ds3", at: "spec.location.datastore"},
 		{field: "datastore", set: set("datastore", "ds2"), want: "ds2", at: "spec.location.datastore"},
@@ -260,11 +260,11 @@ func gardenerRows(s *stage) []row {
 		{field: "templateVM", set: set("templateVM", "flatcar"), want: "flatcar", at: "_this"},
 		{field: "guestId", set: set("guestId", "ubuntu64Guest"), want: "ubuntu64Guest", at: "spec.config.guestId"},
 		{field: "vapp.properties", set: set("vapp", m{"properties": m{"hostname": "mine"}}), want: "mine", at: "spec.config.vAppConfig.property[hostname].info.value"},
-		{field: "force", why: "a vCenter makes another folder for the files if there is one, so that none are in the way; the original looks for them by a task, and waits"},
-		{field: "waitForIP", why: "it decides when an instance counts as running: TestWaitForIP"},
-		{field: "customization", set: set("customization", "linux"), want: "example.org", at: "spec.customization.identity.domain", note: "and all else of the specification of that name"},
+		{field: "force", why: "has no effect: the vCenter creates another folder if one with existing files has the name. The original searches for such files by a task, and waits"},
+		{field: "waitForIP", why: "defines when an instance counts as running: TestWaitForIP"},
+		{field: "customization", set: set("customization", "linux"), want: "example.org", at: "spec.customization.identity.domain", note: "and all other fields of the specification of that name"},
 		{field: "sshKeys[]", set: set("sshKeys", []string{"ssh-ed25519 AAAA me"}), want: base64.StdEncoding.EncodeToString([]byte("#cloud-config\nssh_authorized_keys:\n- \"ssh-ed25519 AAAA me\"\n")), at: "spec.config.vAppConfig.property[user-data].info.value"},
-		{field: "tags", why: "custom attributes are given to what runs, and kept there: TestAttributes"},
+		{field: "tags", why: "custom attributes, set on running virtual machines and restored: TestAttributes"},
 	}
 }
 

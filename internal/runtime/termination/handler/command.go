@@ -29,7 +29,7 @@ func Command() *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:           "termination-handler",
-		Short:         "Tell on the node that the cloud takes its instance back",
+		Short:         "Write the cloud's interruption notices to the node",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -56,14 +56,14 @@ type options struct {
 }
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.provider, "provider", "", "cloud whose metadata service is asked: "+strings.Join(o.clouds().Names(), ", ")+"; empty: the one that spec.providerID of the node names")
-	fs.StringVar(&o.node, "node-name", "", "name of the node that this runs on")
+	fs.StringVar(&o.provider, "provider", "", "cloud whose metadata service is queried: "+strings.Join(o.clouds().Names(), ", ")+"; empty for the cloud in spec.providerID of the node")
+	fs.StringVar(&o.node, "node-name", "", "name of the node on which the handler runs")
 	fs.StringVar(&o.namespace, "namespace", "", "accepted, without effect: the node says all that is needed")
-	fs.Int64Var(&o.interval, "poll-interval-seconds", 5, "seconds from one look at the metadata service to the next")
+	fs.Int64Var(&o.interval, "poll-interval-seconds", 5, "seconds between two queries of the metadata service")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; empty: $KUBECONFIG, or this pod's")
-	fs.StringVar(&o.metadata, "metadata-url", metadata.LinkLocal, "address of the metadata service; another one is for tests")
+	fs.StringVar(&o.metadata, "metadata-url", metadata.LinkLocal, "address of the metadata service; change it only for tests")
 	fs.StringVar(&o.health, "health-addr", "", "address of /healthz, /readyz and /metrics; empty for none")
-	fs.StringVar(&o.metrics, "metrics-bind-address", "", "another address of them; empty or \"0\" for none")
+	fs.StringVar(&o.metrics, "metrics-bind-address", "", "additional address of /healthz, /readyz and /metrics; empty or \"0\" for none")
 }
 
 func (o *options) check() error {
