@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/plugin/live"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 )
 
@@ -156,7 +157,7 @@ func (b *browser) width(pixels int64) {
 func serve(t *testing.T, namespace string) string {
 	t.Helper()
 	env := devplanetest.Start(t)
-	s, err := ui.New(t.Context(), ui.Options{Control: env.Config, Namespace: namespace, Cluster: "test", Clock: clock.RealClock{}})
+	s, err := ui.New(t.Context(), ui.Options{Cluster: "test", Options: live.Options{Control: env.Config, Namespace: namespace, Clock: clock.RealClock{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/plugin/live"
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 )
@@ -21,7 +22,7 @@ func (u *up) startPage(ctx context.Context, f *fleet.Fleet) (address string, err
 		return "", fmt.Errorf("read the kubeconfig of the fleet: %w", err)
 	}
 	config.QPS, config.Burst = 50, 100
-	s, err := ui.New(ctx, ui.Options{Control: config, Cluster: "millwright", Clock: clock.RealClock{}})
+	s, err := ui.New(ctx, ui.Options{Cluster: "millwright", Options: live.Options{Control: config, Clock: clock.RealClock{}}})
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/plugin/connect"
+	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
 
 // command is `kubectl machine ui` on the command line.
@@ -79,7 +80,7 @@ func (p *command) run(ctx context.Context) error {
 }
 
 func (p *command) options() (o Options, err error) {
-	o = Options{Namespace: *p.config.Namespace, Cluster: connect.ClusterName(p.config), Clock: clock.RealClock{}}
+	o = Options{Cluster: connect.ClusterName(p.config), Options: live.Options{Namespace: *p.config.Namespace, Clock: clock.RealClock{}}}
 	if o.Control, err = connect.Config(p.config); err != nil {
 		return o, fmt.Errorf("connect to the cluster: %w", err)
 	}

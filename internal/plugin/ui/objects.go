@@ -62,6 +62,12 @@ type Pod struct {
 	Blocked bool   `json:"blocked,omitempty"`
 }
 
+// Times of the page about one object: it is read again settleTime after a change, and at least each refreshTime.
+const (
+	settleTime  = 250 * time.Millisecond
+	refreshTime = 10 * time.Second
+)
+
 // objects tells open pages that an object changed, by its UID and its name.
 type objects struct {
 	mu    sync.Mutex
@@ -131,7 +137,7 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.options.Clock.After(longestRest):
+		case <-s.options.Clock.After(refreshTime):
 		case <-changed:
 			select {
 			case <-ctx.Done():
@@ -144,7 +150,7 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) pageOf(ctx context.Context, q collect.Question) Page {
 	now := s.options.Clock.Now()
-	d, err := collect.Details(ctx, now, s.clusters, q)
+	d, err := collect.Details(ctx, now, s.fleet.Clusters, q)
 	if err != nil {
 		return Page{At: now, Error: err.Error()}
 	}
@@ -201,11 +207,11 @@ func podOf(o *corev1.Pod, budgets []policyv1.PodDisruptionBudget) Pod {
 // next change of another object.
 func (s *Server) watchEvents(ctx context.Context, q collect.Question, changed chan struct{}) {
 	selected := client.MatchingFields{"involvedObject.name": q.Name}
-	watching(ctx, s.clusters.Control, &corev1.EventList{}, changed, client.InNamespace(q.Namespace), selected)
+	watching(ctx, s.fleet.Clusters.Control, &corev1.EventList{}, changed, client.InNamespace(q.Namespace), selected)
 }
 
 func (s *Server) watchPods(ctx context.Context, node string, changed chan struct{}) {
-	watching(ctx, s.clusters.Target, &corev1.PodList{}, changed, client.MatchingFields{"spec.nodeName": node})
+	watching(ctx, s.fleet.Clusters.Target, &corev1.PodList{}, changed, client.MatchingFields{"spec.nodeName": node})
 }
 
 func watching(ctx context.Context, from client.Reader, list client.ObjectList, changed chan struct{}, opts ...client.ListOption) {

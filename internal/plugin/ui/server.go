@@ -14,12 +14,7 @@ import (
 	"net/http"
 	"time"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/millwright-dev/millwright/internal/plugin/collect"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
 
 //go:embed assets
@@ -27,62 +22,26 @@ var assets embed.FS
 
 // Options say what the page shows.
 type Options struct {
-	// Control is the cluster with the machines, Target the one that they join; nil: the same.
-	Control, Target *rest.Config
-	// Namespace is the only one to show; empty is all.
-	Namespace string
+	live.Options
 	// Cluster is the cluster's name for users.
 	Cluster string
-	Clock   clock.Clock
 }
 
 // Server serves the page.
 type Server struct {
-	options  Options
-	session  session
-	clusters collect.Clusters
-	feed     *feed
-	objects  *objects
+	options Options
+	session session
+	fleet   *live.Fleet
+	objects *objects
 }
 
 // New connects to the clusters, starts to watch them, and returns a server of the page.
 func New(ctx context.Context, o Options) (*Server, error) {
-	scheme := run.Scheme()
-	control, err := newReader(o.Control, scheme, o.Namespace, o.Clock)
-	if err != nil {
-		return nil, err
-	}
-	target := control
-	if o.Target != nil {
-		if target, err = newReader(o.Target, scheme, "", o.Clock); err != nil {
-			return nil, fmt.Errorf("cluster that machines join: %w", err)
-		}
-	}
-	clusters := collect.Clusters{Control: control, Target: target}
-	s := &Server{
-		options: o, session: newSession(), clusters: clusters,
-		feed:    newFeed(clusters, collect.Question{Namespace: o.Namespace}, o.Clock),
-		objects: newObjects(),
-	}
-	s.feed.problems = func() []string { return append(control.problems(), target.problems()...) }
-	changed := func(c client.Object) {
-		s.feed.notify()
-		s.objects.notify(c)
-	}
-	inControl, inTarget := watchedKinds()
-	if target == control {
-		inControl, inTarget = append(inControl, inTarget...), nil
-	}
-	if err := control.watch(ctx, o.Namespace, changed, inControl...); err != nil {
-		return nil, err
-	}
-	if target != control {
-		if err := target.watch(ctx, "", changed, inTarget...); err != nil {
-			return nil, err
-		}
-	}
-	go s.feed.run(ctx)
-	return s, nil
+	s := &Server{options: o, session: newSession(), objects: newObjects()}
+	s.options.Changed = s.objects.notify
+	var err error
+	s.fleet, err = live.Follow(ctx, s.options.Options)
+	return s, err
 }
 
 // Address is the address of the page on the listener, with the code that lets a browser in.
@@ -116,7 +75,7 @@ func (s *Server) Handler() http.Handler {
 	m.Handle("GET /", http.FileServerFS(files))
 	m.HandleFunc("POST /api/session", s.session.open)
 	m.Handle("GET /api/about", s.session.guard(http.HandlerFunc(s.about)))
-	m.Handle("GET /api/fleet", s.session.guard(http.HandlerFunc(s.fleet)))
+	m.Handle("GET /api/fleet", s.session.guard(http.HandlerFunc(s.changes)))
 	m.Handle("GET /api/object", s.session.guard(http.HandlerFunc(s.object)))
 	return harden(m)
 }
@@ -126,9 +85,9 @@ func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(encoded(map[string]string{"cluster": s.options.Cluster, "namespace": s.options.Namespace}))
 }
 
-// fleet streams the fleet and its changes.
-func (s *Server) fleet(w http.ResponseWriter, r *http.Request) {
-	changes, end := s.feed.subscribe()
+// changes streams the fleet and its changes.
+func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
+	changes, end := s.fleet.Subscribe()
 	defer end()
 	out := stream(w)
 	for {
@@ -139,8 +98,8 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) {
 			if out.alive() != nil {
 				return
 			}
-		case text, ok := <-changes:
-			if !ok || out.send(text) != nil {
+		case c, ok := <-changes:
+			if !ok || out.send(encoded(c)) != nil {
 				return
 			}
 		}

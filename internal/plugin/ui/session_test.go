@@ -7,14 +7,11 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
 
 func idle() *Server {
-	return &Server{
-		options: Options{Cluster: "blue", Clock: clock.RealClock{}}, session: newSession(), objects: newObjects(),
-		feed: newFeed(collect.Clusters{}, collect.Question{}, clock.RealClock{}),
-	}
+	return &Server{options: Options{Cluster: "blue", Options: live.Options{Clock: clock.RealClock{}}}, session: newSession(), objects: newObjects()}
 }
 
 func asked(s *Server, method, path, host string, edit func(*http.Request)) *httptest.ResponseRecorder {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -40,4 +41,13 @@ func (e events) alive() error {
 		return fmt.Errorf("keep a stream open: %w", err)
 	}
 	return e.control.Flush()
+}
+
+// encoded is v as JSON, in one line. All types of the page can be encoded.
+func encoded(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err))
+	}
+	return text
 }

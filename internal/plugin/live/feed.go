@@ -1,13 +1,10 @@
-package ui
+package live
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// Change is what a page applies to the fleet that it shows.
+// Change is what a watcher applies to the fleet that it shows.
 type Change struct {
 	// At is the time of the cluster that the rows are of.
 	At time.Time `json:"at"`
@@ -40,7 +37,7 @@ const (
 	leasesAge   = 15 * time.Second
 )
 
-// feed keeps the rows of the fleet and sends their changes to pages.
+// feed keeps the rows of the fleet and sends their changes to its watchers.
 type feed struct {
 	clusters collect.Clusters
 	question collect.Question
@@ -54,14 +51,14 @@ type feed struct {
 	rows        map[string]Row
 	gaps        []string
 	controllers []explain.Answer
-	pages       map[chan []byte]bool
+	watchers    map[chan Change]bool
 
 	// leasesRead is when the controllers were looked up; only run uses it.
 	leasesRead time.Time
 }
 
 func newFeed(c collect.Clusters, q collect.Question, clk clock.Clock) *feed {
-	return &feed{clusters: c, question: q, clock: clk, problems: func() []string { return nil }, changed: make(chan struct{}, 1), pages: map[chan []byte]bool{}}
+	return &feed{clusters: c, question: q, clock: clk, problems: func() []string { return nil }, changed: make(chan struct{}, 1), watchers: map[chan Change]bool{}}
 }
 
 // notify says that an object changed.
@@ -117,7 +114,7 @@ func (f *feed) look(ctx context.Context) {
 	for _, g := range gaps {
 		texts = append(texts, g.Text)
 	}
-	if err != nil { // nothing could be read: the rows stay as they were, and the page says why
+	if err != nil { // nothing could be read: the rows stay as they were, and watchers see why
 		texts = append(texts, err.Error())
 		rows = f.known()
 	}
@@ -138,8 +135,8 @@ func (f *feed) known() map[string]Row {
 	return f.rows
 }
 
-// publish stores the rows and sends the differences to all pages. A page that does not keep up is dropped: it
-// connects again and starts from the whole.
+// publish stores the rows and sends the differences to all watchers. One that does not keep up is dropped: it
+// subscribes again and starts from the whole.
 func (f *feed) publish(now time.Time, rows map[string]Row, gaps []string, controllers []explain.Answer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,13 +147,12 @@ func (f *feed) publish(now time.Time, rows map[string]Row, gaps []string, contro
 		return
 	}
 	c.At, c.Gaps, c.Controllers = now, gaps, controllers
-	text := encoded(c)
-	for page := range f.pages {
+	for watcher := range f.watchers {
 		select {
-		case page <- text:
+		case watcher <- c:
 		default:
-			close(page)
-			delete(f.pages, page)
+			close(watcher)
+			delete(f.watchers, watcher)
 		}
 	}
 }
@@ -179,26 +175,17 @@ func difference(before, after map[string]Row) (c Change) {
 
 // subscribe returns a channel of changes, of which the first is the whole fleet. It is closed if its reader does
 // not keep up. The function ends it.
-func (f *feed) subscribe() (<-chan []byte, func()) {
-	page := make(chan []byte, 16)
+func (f *feed) subscribe() (<-chan Change, func()) {
+	watcher := make(chan Change, 16)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := difference(nil, f.rows)
 	c.At, c.Whole, c.Gaps, c.Controllers = f.clock.Now(), true, f.gaps, f.controllers
-	page <- encoded(c)
-	f.pages[page] = true
-	return page, func() {
+	watcher <- c
+	f.watchers[watcher] = true
+	return watcher, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.pages, page)
+		delete(f.watchers, watcher)
 	}
-}
-
-// encoded is v as JSON. All types of the page can be encoded.
-func encoded(v any) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("encode %T: %v", v, err))
-	}
-	return []byte(strings.ReplaceAll(string(text), "\n", " "))
 }

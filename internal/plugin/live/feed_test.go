@@ -1,8 +1,7 @@
-package ui
+package live
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -23,16 +22,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-func received(t *testing.T, page <-chan []byte) Change {
+func received(t *testing.T, watcher <-chan Change) Change {
 	t.Helper()
 	select {
-	case text, ok := <-page:
+	case c, ok := <-watcher:
 		if !ok {
-			t.Fatal("the stream was closed")
-		}
-		var c Change
-		if err := json.Unmarshal(text, &c); err != nil {
-			t.Fatal(err)
+			t.Fatal("the channel was closed")
 		}
 		return c
 	case <-time.After(10 * time.Second):
@@ -56,24 +51,24 @@ func table(rows ...Row) map[string]Row {
 	return out
 }
 
-// TestPagesGetTheWholeAndThenChanges: each page starts from the whole fleet, and gets only what changed.
-func TestPagesGetTheWholeAndThenChanges(t *testing.T) {
+// TestWatchersGetTheWholeAndThenChanges: each watcher starts from the whole fleet, and gets only what changed.
+func TestWatchersGetTheWholeAndThenChanges(t *testing.T) {
 	f := newFeed(collect.Clusters{}, collect.Question{}, clock.RealClock{})
 	f.publish(time.Now(), table(Row{ID: "a"}, Row{ID: "b"}), nil, nil)
-	page, end := f.subscribe()
+	watcher, end := f.subscribe()
 	defer end()
-	if c := received(t, page); !c.Whole || !slices.Equal(ids(c.Rows), []string{"a", "b"}) {
+	if c := received(t, watcher); !c.Whole || !slices.Equal(ids(c.Rows), []string{"a", "b"}) {
 		t.Errorf("at first: %+v, want the whole", c)
 	}
 	f.publish(time.Now(), table(Row{ID: "a"}, Row{ID: "b"}), nil, nil) // nothing changed: nothing is sent
 	f.publish(time.Now(), table(Row{ID: "a", State: explain.Failed}, Row{ID: "c"}), nil, nil)
-	if c := received(t, page); c.Whole || !slices.Equal(ids(c.Rows), []string{"a", "c"}) || !slices.Equal(c.Removed, []string{"b"}) {
+	if c := received(t, watcher); c.Whole || !slices.Equal(ids(c.Rows), []string{"a", "c"}) || !slices.Equal(c.Removed, []string{"b"}) {
 		t.Errorf("then: %+v, want a and c, without b", c)
 	}
 }
 
-// TestASlowPageIsDropped: it must not hold the others up, and starts from the whole when it connects again.
-func TestASlowPageIsDropped(t *testing.T) {
+// TestASlowWatcherIsDropped: it must not hold the others up, and starts from the whole when it connects again.
+func TestASlowWatcherIsDropped(t *testing.T) {
 	f := newFeed(collect.Clusters{}, collect.Question{}, clock.RealClock{})
 	slow, end := f.subscribe()
 	defer end()
@@ -84,8 +79,8 @@ func TestASlowPageIsDropped(t *testing.T) {
 	for range slow {
 		n++
 	}
-	if n >= 40 || len(f.pages) != 0 {
-		t.Errorf("the slow page got %d changes and %d pages are left, want fewer than 40 and none", n, len(f.pages))
+	if n >= 40 || len(f.watchers) != 0 {
+		t.Errorf("the slow watcher got %d changes and %d watchers are left, want fewer than 40 and none", n, len(f.watchers))
 	}
 }
 
@@ -135,16 +130,16 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowsStayIfNothingCanBeRead: a refused answer is a gap on the page, and no empty fleet.
+// TestRowsStayIfNothingCanBeRead: a refused answer is a gap, and no empty fleet.
 func TestRowsStayIfNothingCanBeRead(t *testing.T) {
 	c := fleet(t, true)
 	f := newFeed(collect.Clusters{Control: c, Target: c}, collect.Question{}, clock.RealClock{})
 	f.publish(time.Now(), table(Row{ID: "m"}), nil, nil)
-	page, end := f.subscribe()
+	watcher, end := f.subscribe()
 	defer end()
-	received(t, page)
+	received(t, watcher)
 	f.look(t.Context())
-	if got := received(t, page); len(got.Removed) != 0 || len(got.Gaps) == 0 || len(f.rows) != 1 {
+	if got := received(t, watcher); len(got.Removed) != 0 || len(got.Gaps) == 0 || len(f.rows) != 1 {
 		t.Errorf("after a refusal: %+v and %d rows, want a gap and the row", got, len(f.rows))
 	}
 }

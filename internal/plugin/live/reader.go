@@ -1,4 +1,4 @@
-package ui
+package live
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
-// watchedKinds are the kinds of which the page shows every object: those of the APIs, with the machines, and
-// nodes. They are watched. All others are read when a page needs them.
+// watchedKinds are the kinds of which every object is shown: those of the APIs, with the machines, and
+// nodes. They are watched. All others are read when they are needed.
 func watchedKinds() (control, target []client.Object) {
 	for _, a := range apis.All {
 		for _, k := range a.Kinds {
@@ -90,7 +90,7 @@ func newReader(config *rest.Config, scheme *runtime.Scheme, namespace string, cl
 }
 
 // watch starts to watch the kinds that the cluster has and the user may read; changed is called for every change
-// of an object. A kind that the user may not read stays with the API server, whose refusal is a gap on the page.
+// of an object. A kind that the user may not read stays with the API server, whose refusal is a gap.
 func (r *reader) watch(ctx context.Context, namespace string, changed func(client.Object), kinds ...client.Object) error {
 	go func() { _ = r.watches.Start(ctx) }()
 	for _, o := range kinds {

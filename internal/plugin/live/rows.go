@@ -1,4 +1,4 @@
-package ui
+package live
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// Row is one object of the fleet, as the page shows it.
+// Row is one object of the fleet, as pages and tables show it.
 type Row struct {
 	// ID is the object's UID, Owner that of the object that controls it; empty if it has none.
 	ID    string `json:"id"`
