@@ -179,7 +179,7 @@ var rolloutKeys = []Key{
 		RolloutOnFailure, deployment, Person, Word,
 		[]string{"stop", "rollback"},
 		`"stop" or "rollback"`, "`stop`",
-		"What a stopped rollout does.",
+		"Whether a failing rollout only stops, or also rolls back.",
 	},
 	{
 		RolloutCanary, deployment, Person, CountOrPercentage, nil, "a number of machines or a percentage", "no canary",
@@ -216,7 +216,7 @@ var healthKeys = []Key{
 	},
 	{
 		RemediationStormShare, check, Person, Percentage, nil, `a percentage from "1%" to "100%"`, "`55%`",
-		"If this share of the machines of a zone, a rack, a template, or of the check is unhealthy, it is a storm. It takes at least 3 unhealthy machines.",
+		"The check recognizes a storm if this share of the machines of a zone, a rack, a template, or of the check is unhealthy, but at least 3 machines.",
 	},
 	{
 		RemediationCooldown, check, Person, Duration, nil, `a duration like "10m"`, "`10m`",
