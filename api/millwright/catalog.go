@@ -79,127 +79,127 @@ var (
 var machineKeys = []Key{
 	{
 		AbandonInstance, machine, Person, Switch, nil, `any value; "false" is off`, "off",
-		"Lets a Machine under deletion go although its instance cannot be reached, or is missing while its node is Ready. The instance, if there is one, is left to the orphan collector.",
+		"Ends the deletion of a Machine although its instance cannot be reached, or is not listed while its node is Ready. If the instance exists, it is left to the orphan collector.",
 	},
 	{
 		TargetCluster, machine, Person, Text, nil, "the UID of a namespace kube-system", "the cluster that the machine joined",
-		"The cluster in which the node of the Machine is, as the UID of its namespace `kube-system`. Lets a Machine go on that is frozen because the target cluster is another one than it joined.",
+		"Names the cluster of the Machine's node by the UID of its namespace `kube-system`. Use it for a Machine that is frozen because the target cluster is not the cluster that it joined.",
 	},
 	{
 		DrainTimeout, machine, Person, PositiveDuration,
 		[]string{"never"},
 		`a duration above zero like "90m", or "never"`, "`never` for machine.openshift.io; `spec.drainTimeout`, else `--machine-drain-timeout`, for machine.sapcloud.io",
-		"How long after the deletion of the Machine its drain is forced.",
+		"The drain is forced this long after the deletion of the Machine.",
 	},
 	{
 		CordonLead, machine, Person, PositiveDuration, nil, `a duration above zero like "30s"`, "no time",
-		"How long after the cordon of the node its first pod is evicted, so that load balancers notice.",
+		"The first pod is evicted this long after the node is cordoned, so that load balancers notice the cordon.",
 	},
 	{
 		SkipRemediation, machine, Person, Switch, nil, `any value; "false" is off`, "off",
-		"Keeps health checks from remedying the machine. It counts as unhealthy all the same.",
+		"Health checks do not remediate the machine. It still counts as unhealthy.",
 	},
 	{
 		CreationTimeout, machine, Person, PositiveDuration, nil, `a duration above zero like "20m"`, "the startup timeout of the check",
-		"How long the machine may be without a node, from its creation. A Machine of machine.openshift.io is Failed after it.",
+		"How long after its creation the machine may be without a node. Then a Machine of machine.openshift.io is Failed.",
 	},
 	{
 		HealthTimeout, machine, Person, PositiveDuration, nil, `a duration above zero like "10m"`, "the timeouts of the check",
-		"How long its node may show a condition that the check minds. A Machine of machine.openshift.io is Failed after it.",
+		"How long the node may have an unhealthy condition of the check. Then a Machine of machine.openshift.io is Failed.",
 	},
 	{
 		NodeConditions, machine, Person, List, nil, "types of node conditions", nothing,
-		"Node conditions that must be False on a healthy node, besides those of the check. It needs `health-timeout`.",
+		"Node conditions that must be False on a healthy node, in addition to those of the check. Needs `health-timeout`.",
 	},
 	{
 		RebootRequest, machine, Either, JSON, nil, "an object with `at` (a time like `2026-11-21T12:00:00Z`) and, if wanted, `until`, `by` and `for`", nothing,
-		"Asks for one reboot, named by its time. Health checks write it ([decision 15](decisions/0015-a-reboot-is-asked-for-by-name.md)).",
+		"Requests one reboot, identified by its time. Health checks write it ([decision 15](decisions/0015-a-reboot-is-asked-for-by-name.md)).",
 	},
 	{
 		ClusterDefaults,
 		[]string{"Machine (OpenShift)", "template of a MachineSet (OpenShift)"},
-		Either, JSON, nil, "a provider spec", "what the Cluster says",
-		"Keeps what the Machine's Cluster handed down to it, from before its instance is made. `{}` on a template keeps Clusters from having a say.",
+		Either, JSON, nil, "a provider spec", "the values of the Cluster",
+		"The values that the Machine gets from its Cluster, stored before its instance is created. With `{}` on a template, its Machines get none.",
 	},
 	{
 		DrainOrder,
 		[]string{"Pod"},
 		Person, Integer, nil, "an integer", "`0`",
-		"When the pod leaves a node that is drained: those with a lower number are gone before those with a higher one are asked.",
+		"The order in which pods leave a node that is drained: a pod is evicted after all pods with a lower number have left.",
 	},
 }
 
 var setKeys = []Key{
 	{
 		MaxDeletionShare, sets, Person, Percentage, nil, `a percentage from "1%" to "100%"`, "no bound",
-		"Holds what would have more than that share of the machines on their way out at once. One machine may always go.",
+		"Deletions wait for approval if more than this share of the machines would be in deletion at once. One machine may always be deleted.",
 	},
 	{
 		ApproveDeletion, sets, Person, Count, nil, "a number of machines", nothing,
-		"Allows that so many machines of a set with `max-deletion-share` go at once ([decision 16](decisions/0016-an-approval-is-for-one-thing.md)).",
+		"Allows a set with `max-deletion-share` to delete this number of machines at once ([decision 16](decisions/0016-an-approval-is-for-one-thing.md)).",
 	},
 	{
 		MaxCreationShare, sets, Person, Percentage, nil, `a percentage from "1%" to "100%"`, "no bound",
-		"Holds a number of replicas that would add more than that share of the machines at once. One machine may always come, what was lost is made again, and a set that never had a machine is not held. A set of a deployment goes by the deployment.",
+		"Creations wait for approval if the replicas would add more than this share of the machines at once. A set may always create one machine, replace lost machines, and create its first machines. For a set of a deployment, the deployment's annotation applies.",
 	},
 	{
 		ApproveCreation, sets, Person, Count, nil, "a number of machines", nothing,
-		"Allows that so many machines are added at once to a set or deployment with `max-creation-share`.",
+		"Allows a set or deployment with `max-creation-share` to add this number of machines at once.",
 	},
 	{
 		ApproveOrphans,
 		[]string{"MachineClass", "MachineSet (OpenShift)", "Machine (OpenShift)"},
 		Person, Approval, nil, "a number of instances, or provider IDs", nothing,
-		"Allows the orphan collector to remove so many instances at once, or just those named, whoever made them and although their nodes are Ready.",
+		"Allows the orphan collector to delete this number of instances at once, or the named instances. It deletes a named instance even if another program created it or its node is Ready.",
 	},
 	{
 		Fallback,
 		[]string{"MachineClass", "MachineSet (OpenShift)", "Machine"},
 		Person, JSON, nil, "a list of merge patches of the provider spec, best first", nothing,
-		"What machines are made of while what comes before is exhausted: other zones, other instance types ([how](providers/fallback.md)). A Machine's own counts before that of its set or class.",
+		"Alternatives for machines, such as other zones and instance types. Each is used while those before it are exhausted ([how](providers/fallback.md)). A Machine's annotation takes precedence over that of its set or class.",
 	},
 	{
 		ScaleUpDisabled,
 		[]string{"MachineSet (OpenShift)"},
 		Either, Switch, nil, `any value; "false" is off`, "off",
-		"Keeps a set from creating machines. A rollout writes it on sets that may not grow.",
+		"The set creates no machines. A rollout sets it on sets that must not grow.",
 	},
 }
 
 var rolloutKeys = []Key{
 	{
 		RolloutMaxFailures, deployment, Person, Count, nil, "a number of machines", "no limit",
-		"Stops a rollout after so many new machines in a row did not become ready.",
+		"Stops a rollout after this number of consecutive new machines did not become ready.",
 	},
 	{
-		RolloutReadyWithin, deployment, Person, Duration, nil, `a duration like "20m"`, "only a machine that was given up counts as failed",
-		"How long a new machine may take until it counts as failed.",
+		RolloutReadyWithin, deployment, Person, Duration, nil, `a duration like "20m"`, "only the phase Failed counts",
+		"A new machine that is not ready after this time counts as failed.",
 	},
 	{
 		RolloutOnFailure, deployment, Person, Word,
 		[]string{"stop", "rollback"},
 		`"stop" or "rollback"`, "`stop`",
-		"What a stopped rollout does.",
+		"Whether a failing rollout only stops, or also rolls back.",
 	},
 	{
 		RolloutCanary, deployment, Person, CountOrPercentage, nil, "a number of machines or a percentage", "no canary",
-		"How many machines are updated first. The rest waits for `rollout-approved` or `rollout-canary-soak`.",
+		"How many machines are updated first. The others wait for `rollout-approved` or `rollout-canary-soak`.",
 	},
 	{
-		RolloutCanarySoak, deployment, Person, Duration, nil, `a duration like "20m"`, "a person approves",
-		"How long the canary must have been available until the rest follows by itself.",
+		RolloutCanarySoak, deployment, Person, Duration, nil, `a duration like "20m"`, "a user approves",
+		"After the canary has been available for this time, the rollout continues by itself.",
 	},
 	{
 		RolloutApproved, deployment, Person, Count, nil, "a revision", nothing,
-		"The revision whose canary was found good.",
+		"The revision whose canary a user approves.",
 	},
 	{
 		RolloutEstimate, deployment, Person, Switch, nil, `any value; "false" is off`, "off",
-		"Adds to the condition Progressing how far the rollout is and how long it may take.",
+		"Adds the progress of the rollout and an estimate of its duration to the condition Progressing.",
 	},
 	{
 		RolloutOverlap, deployment, Person, Switch, nil, `any value; "false" is off`, "off",
-		"Lets new machines be made while old ones are still on their way out, so that slow drains do not hold up a rollout. There are then more instances than replicas and surge.",
+		"The rollout creates new machines while old ones are still in deletion, so that slow drains do not delay it. The number of instances then exceeds replicas plus surge.",
 	},
 }
 
@@ -208,27 +208,27 @@ var healthKeys = []Key{
 		RemediationBreaker, check, Person, Word,
 		[]string{"report", "enforce", "off"},
 		`"report", "enforce" or "off"`, "`report`",
-		"What becomes of a storm: it is reported in the condition Calm, or stops remedies as well. Enforced, a storm of machines of one template also stops the rollout to it.",
+		"What the check does in a storm, when many machines become unhealthy together: `report` reports it in the condition Calm, `enforce` also stops remediation. If the machines have one template, `enforce` also stops the rollout to this template.",
 	},
 	{
-		RemediationRate, check, Person, Bound, nil, `a number of machines or a percentage like "20%"`, "`20%`; 3 are the least of a percentage",
-		"How many remedies may begin within an hour.",
+		RemediationRate, check, Person, Bound, nil, `a number of machines or a percentage like "20%"`, "`20%`; a percentage allows at least 3",
+		"How many remediations may begin within an hour.",
 	},
 	{
 		RemediationStormShare, check, Person, Percentage, nil, `a percentage from "1%" to "100%"`, "`55%`",
-		"Which share of a zone, a rack, the machines of a template, or all of them, is a storm when it is sick. At least 3 have to be.",
+		"The check recognizes a storm if this share of the machines of a zone, a rack, a template, or of the check is unhealthy, but at least 3 machines.",
 	},
 	{
 		RemediationCooldown, check, Person, Duration, nil, `a duration like "10m"`, "`10m`",
-		"How long after a storm its machines are left alone.",
+		"How long after a storm the check does not remediate its machines.",
 	},
 	{
 		RemediationBackoff, check, Person, Duration, nil, `a duration like "1m"`, "`1m`",
-		"How long a machine is left alone that was made in the place of one that failed. It doubles with each further one, up to an hour.",
+		"How long the check does not remediate a machine that replaces a failed one. The time doubles with each further replacement, up to an hour.",
 	},
 	{
 		RackLabel, check, Person, Text, nil, "the key of a label of nodes", "`topology.kubernetes.io/rack`",
-		"Which label of nodes holds their rack.",
+		"The label of nodes whose value is their rack.",
 	},
 	{
 		MachineAPI, check, Person, Text, nil, "an API group of machines that is served", "the check's own group",
@@ -238,11 +238,11 @@ var healthKeys = []Key{
 		Escalation, check, Person, Word,
 		[]string{"reboot", "none"},
 		`"reboot" or "none"`, "`none`",
-		"What is tried before a machine is replaced.",
+		"What the check tries before it replaces a machine.",
 	},
 	{
 		RebootTimeout, check, Person, PositiveDuration, nil, `a duration above zero like "5m"`, "the check's startup timeout, else `10m`",
-		"How long a machine may take to be rebooted, and then to be healthy.",
+		"How long a machine may take to reboot, and after that to become healthy.",
 	},
 	{
 		AggregateToExternalRemediation,
@@ -250,22 +250,22 @@ var healthKeys = []Key{
 		Person, Word,
 		[]string{"true"},
 		`"true"`, nothing,
-		"Gives the health check controller the rights of the role, for the templates and requests of an [external remediation](external-remediation.md).",
+		"Gives the health check controller the permissions of the role, for the templates and requests of an [external remediation](external-remediation.md).",
 	},
 }
 
 var writtenKeys = []Key{
 	{
-		Origin, machine, Controller, JSON, nil, "cluster, region, zone, account, the zone that was chosen where specs have several, and the Machine's UID", nothing,
-		"Where the instance is asked for. It is stored before the instance is, and counts instead of labels, class and flags from then on ([decision 20](decisions/0020-where-an-instance-is-asked-for-is-stored-first.md)). By the chosen zone a set's machines are spread ([decision 31](decisions/0031-equal-choices-are-spread.md)).",
+		Origin, machine, Controller, JSON, nil, "cluster, region, zone, account, the chosen zone if the spec has several, and the Machine's UID", nothing,
+		"Where the instance is requested. The controller stores it before the request, and then uses it instead of labels, class and flags ([decision 20](decisions/0020-where-an-instance-is-asked-for-is-stored-first.md)). It spreads a set's machines by their chosen zones ([decision 31](decisions/0031-equal-choices-are-spread.md)).",
 	},
 	{
 		UnrecordedInstances, machine, Controller, List, nil, "IDs of instances", nothing,
-		"Instances of the machine besides the one that it has recorded. The orphan collector removes them after its grace period.",
+		"Instances of the machine in addition to its recorded instance. The orphan collector deletes them after its grace period.",
 	},
 	{
-		InstanceStopped, machine, Controller, Text, nil, "the infrastructure's word, or `missing`", nothing,
-		"The infrastructure says that the instance of this living machine does not run.",
+		InstanceStopped, machine, Controller, Text, nil, "the state that the infrastructure reports, or `missing`", nothing,
+		"The infrastructure reports that the instance of this machine, which is not in deletion, does not run.",
 	},
 	{
 		DeletedBecause, machine, Controller, Text, nil, "a clause", nothing,
@@ -273,49 +273,49 @@ var writtenKeys = []Key{
 	},
 	{
 		OnNode, machine, Controller, JSON, nil, "names of labels, annotations, taints and capacity", nothing,
-		"What the Machine has put on its node, so that it is taken off again when the Machine wants it no more.",
+		"What the controller copied from the Machine to its node. The controller removes it from the node after it is removed from the Machine.",
 	},
 	{
 		Reboot, machine, Controller, JSON, nil, "an object with `request` (its name) and `state` (Begun, Done, Failed or Unsupported)", nothing,
-		"What came of the last `reboot-request`.",
+		"The result of the last `reboot-request`.",
 	},
 	{
-		Remediations, check, Controller, JSON, nil, "remedies and storms", nothing,
-		"What the check has begun, written before it begins, and the storms that it knows.",
+		Remediations, check, Controller, JSON, nil, "remediations and storms", nothing,
+		"The remediations of the check, each stored before it begins, and its storms.",
 	},
 	{
 		RolloutFailed,
 		[]string{"MachineSet"},
 		Controller, List, nil, "names of machines", nothing,
-		"The new machines that did not become ready since the last one that did.",
+		"The new machines that did not become ready, after the last one that did.",
 	},
 	{
 		RolloutCanarySince,
 		[]string{"MachineSet"},
 		Controller, Time, nil, "a time in RFC 3339", nothing,
-		"Since when the canary has been available.",
+		"The time from which the canary has been available.",
 	},
 	{
 		MachineDeployment,
 		[]string{"MachineSet (OpenShift)"},
 		Controller, Text, nil, "a name", nothing,
-		"The MachineDeployment that made the set, so that one of the same name can take it over.",
+		"The MachineDeployment that created the set, so that a new deployment of that name can adopt it.",
 	},
 	{
 		Template,
 		[]string{"MachineSet (OpenShift)"},
 		Controller, Text, nil, "a fingerprint", nothing,
-		"Which template the set was made from, so that defaults which somebody filled in are told from a change.",
+		"The template from which the set was created, so that defaults that a client set later are not treated as a change.",
 	},
 	{
 		Capacity,
 		[]string{"MachineSet (OpenShift)", "MachineDeployment (OpenShift)"},
-		Controller, JSON, nil, "annotations of the autoscaler, and what of each is the controller's", nothing,
-		"What of the annotations that the autoscaler reads to scale from zero is the controller's, so that it is told from the user's. It took the place of `capacity-labels`, which is read once and taken off.",
+		Controller, JSON, nil, "the autoscaler's annotations, with the controller's part of each", nothing,
+		"Which values of the annotations for scaling from zero the controller wrote, and not the user. It replaces `capacity-labels`, which the controller reads once and removes.",
 	},
 	{
 		AllowedSize, sets, Controller, Count, nil, "a number of machines", nothing,
-		"How many machines the guard of `max-creation-share` allowed last: up to that many are made again when they are lost.",
+		"The number of machines that `max-creation-share` allowed last. The set replaces lost machines up to this number.",
 	},
 }
 
@@ -324,33 +324,33 @@ var kubernetesKeys = []Key{
 		Outdated,
 		[]string{"Node (taint, OpenShift)", "MachineSet (OpenShift)"},
 		Controller, Text, nil, "`true` on a set; the effect PreferNoSchedule on a node", nothing,
-		"Nodes that a rollout is about to remove, and the set of their machines.",
+		"Marks nodes that a rollout is about to remove, and the set of their machines.",
 	},
 	{
 		ScaleDownDisabledBy, node, Controller, Word,
 		[]string{"rollout"},
 		"`rollout`", nothing,
-		"A rollout has kept the autoscaler off the node, and may take that back.",
+		"A rollout prevents the autoscaler from removing the node, and may end this.",
 	},
 	{
 		DrainedAgain, node, Controller, Text, nil, "`true`", nothing,
-		"The node took pods again after its drain was recorded as finished, and is drained again.",
+		"The node got pods again after its recorded drain, and is drained again.",
 	},
 	{
 		TerminationDeadline, node, Controller, Time, nil, "a time in RFC 3339", nothing,
-		"When the infrastructure takes the instance back. The [termination handler](termination-handler.md) writes it; a drain is done by then.",
+		"When the infrastructure terminates the instance. The [termination handler](termination-handler.md) writes it; a drain ends by then.",
 	},
 	{
 		BootstrapMachine,
 		[]string{"Secret (bootstrap token)"},
 		Controller, Text, nil, "a namespace and a name", nothing,
-		"The Machine that the token was made for.",
+		"The Machine for which the token was created.",
 	},
 	{
 		BootstrapMachineUID,
 		[]string{"Secret (bootstrap token)"},
 		Controller, Text, nil, "a UID", nothing,
-		"Its UID: the token is good for no other Machine of that name.",
+		"The UID of that Machine: the token is valid for no other Machine of that name.",
 	},
 	{
 		Evidence,
@@ -358,7 +358,7 @@ var kubernetesKeys = []Key{
 		Controller, Word,
 		[]string{"machine"},
 		"`machine`", nothing,
-		"The ConfigMap has what was known of a machine that failed ([decision 13](decisions/0013-evidence-is-kept-in-configmaps.md)).",
+		"The ConfigMap has the evidence of a machine that failed ([decision 13](decisions/0013-evidence-is-kept-in-configmaps.md)).",
 	},
 	{
 		EvidenceOf,
@@ -370,6 +370,6 @@ var kubernetesKeys = []Key{
 		EvidenceExpires,
 		[]string{"ConfigMap"},
 		Either, Time, nil, "a time in RFC 3339", "7 days after the failure",
-		"How long the evidence is kept. A person may change it.",
+		"Until when the evidence is kept. A user may change it.",
 	},
 }

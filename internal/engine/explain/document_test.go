@@ -13,10 +13,10 @@ func Document() string {
 	var b strings.Builder
 	b.WriteString(`# Reasons
 
-What ` + "`kubectl machine why`" + ` may answer, and what to do next. The reason is the word in the answer's ` + "`reason`" + `; where there are several rows or steps,
-the situation decides. Words in braces are filled in. Where an API records why an attempt at an instance failed as text
-only, ` + "`CreateFailed` stands for `ResourceExhausted`, `InvalidConfiguration`, `PermissionDenied` and `Conflict`" + ` as well
-([which](compatibility.md)): Millwright does not parse that text, and the cause quotes it. This page is generated from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
+All answers of ` + "`kubectl machine why`" + `, and what to do next. The column "reason" is the answer's field ` + "`reason`" + `. If a reason has several rows or steps,
+the answer depends on the situation. ` + "`why`" + ` replaces the words in braces. If an API records only a text about a failed creation,
+` + "`CreateFailed` also stands for `ResourceExhausted`, `InvalidConfiguration`, `PermissionDenied` and `Conflict`" + `
+([which API](compatibility.md)): Millwright does not parse that text, and the cause quotes it. This page is generated from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
 
 | reason | state | the object ... | next |
 |---|---|---|---|

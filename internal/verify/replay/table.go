@@ -19,8 +19,8 @@ func Columns(checks, permits string) []Column {
 	return []Column{
 		{checks, func(most health.Limit) rule { return allAtOnce{most} }},
 		{permits, func(health.Limit) rule { return newOneAtATime() }},
-		{"ours, reporting", func(most health.Limit) rule { return newOurs(most, health.Report) }},
-		{"ours, enforcing", func(most health.Limit) rule { return newOurs(most, health.Enforce) }},
+		{"Millwright, reporting", func(most health.Limit) rule { return newOurs(most, health.Report) }},
+		{"Millwright, enforcing", func(most health.Limit) rule { return newOurs(most, health.Enforce) }},
 	}
 }
 
