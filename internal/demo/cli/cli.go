@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/millwright-dev/millwright/internal/plugin"
+	"github.com/millwright-dev/millwright/internal/plugin/top"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
@@ -38,7 +39,7 @@ func Command() *cobra.Command {
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), cloudCommand(), benchCommand())
-	c.AddCommand(plugin.Commands(c.Use, streams, ui.Command)...)
+	c.AddCommand(plugin.Commands(c.Use, streams, top.Command, ui.Command)...)
 	version.AddTo(c)
 	return c
 }
