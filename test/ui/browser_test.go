@@ -153,11 +153,16 @@ func (b *browser) width(pixels int64) {
 	do(b, chromedp.EmulateViewport(pixels, 900))
 }
 
-// serve serves the page about a namespace, and returns its address.
+// serve serves the page about a namespace of the tests' API server, and returns its address.
 func serve(t *testing.T, namespace string) string {
 	t.Helper()
 	env := devplanetest.Start(t)
-	s, err := ui.New(t.Context(), ui.Options{Cluster: "test", Options: live.Options{Control: env.Config, Namespace: namespace, Clock: clock.RealClock{}}})
+	return serveFrom(t, ui.Options{Cluster: "test", Options: live.Options{Control: env.Config, Namespace: namespace, Clock: clock.RealClock{}}})
+}
+
+func serveFrom(t *testing.T, o ui.Options) string {
+	t.Helper()
+	s, err := ui.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

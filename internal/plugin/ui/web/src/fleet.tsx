@@ -14,12 +14,13 @@ export function FleetPage({ fleet, view, now }: { fleet: Fleet; view: View; now:
     () => machines.filter((r) => matches(r, view.text, setOf) && (!view.states.length || view.states.includes(r.state))).sort(worstFirst),
     [machines, view, setOf],
   );
+  const groups = useMemo(() => grouped(shown, view.by, setOf), [shown, view.by, setOf]);
   if (!fleet.loaded) return <p role="status">Reading the fleet …</p>;
   return (
     <>
       <Wrong fleet={fleet} rows={rows} now={now} />
       <Tools view={view} machines={machines} shown={shown.length} />
-      <FleetMap groups={grouped(shown, view.by, setOf)} by={view.by} />
+      <FleetMap groups={groups} by={view.by} />
       <Table rows={shown} setOf={setOf} now={now} />
       <Groups rows={rows} now={now} />
       <Gaps list={fleet.gaps} />
@@ -40,7 +41,7 @@ const mostWrong = 12;
 // Wrong is what is wrong now, the worst first. A machine whose set says the same is under its set.
 function Wrong({ fleet, rows, now }: { fleet: Fleet; rows: Row[]; now: number }) {
   const [all, setAll] = useState(false);
-  const bad = rows.filter((r) => wrong.includes(r.state) || (r.kind !== "Machine" && r.state === "Degraded")).sort(worstFirst);
+  const bad = useMemo(() => rows.filter((r) => wrong.includes(r.state)).sort(worstFirst), [rows]);
   const total = bad.length + fleet.controllers.length;
   return (
     <section aria-labelledby="wrong">
