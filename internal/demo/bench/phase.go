@@ -30,14 +30,14 @@ func (s *session) startControllers(ctx context.Context) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	soon, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, program := range programs {
-		for !ready(ctx, s.health[program]) {
+		for !ready(soon, s.health[program]) {
 			if err := s.alive(); err != nil {
 				return err
 			}
-			if err := pause(ctx, 100*time.Millisecond); err != nil {
+			if err := pause(soon, 100*time.Millisecond); err != nil {
 				return fmt.Errorf("%s does not get ready: %w", program, err)
 			}
 		}
