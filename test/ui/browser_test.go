@@ -150,7 +150,7 @@ func (b *browser) scheme(name string) {
 
 func (b *browser) width(pixels int64) {
 	b.t.Helper()
-	do(b, chromedp.EmulateViewport(pixels, 900))
+	do(b, chromedp.EmulateViewport(pixels, 1000))
 }
 
 // serve serves the page about a namespace of the tests' API server, and returns its address.

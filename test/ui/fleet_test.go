@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/examples"
-	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
@@ -22,11 +21,11 @@ import (
 // startFleet starts the controllers of both APIs with simulated nodes, and waits until the samples run.
 func startFleet(t *testing.T) *fleet.Fleet {
 	t.Helper()
-	root, err := devplanetest.RepositoryRoot()
+	bin, err := filepath.Abs("../../bin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, bin := filepath.Join(t.TempDir(), "fleet"), filepath.Join(root, "bin")
+	dir := filepath.Join(t.TempDir(), "fleet")
 	f, err := fleet.Start(t.Context(), fleet.Options{
 		Dir: dir, Bin: bin, Backend: "kwok", Cloud: fleet.CloudOptions{Provider: fleet.Kubemark}, Metrics: true,
 		Args: map[string][]string{
@@ -115,6 +114,7 @@ func TestLivingFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.awaits("storage-operator")
+	b.width(1280)
 	b.picture("ui-fleet")
 	b.visit("#/object/machine.openshift.io/Machine/" + held.Namespace + "/" + held.Name)
 	b.awaits("Life", "storage-operator", "Node "+held.Status.NodeRef.Name)

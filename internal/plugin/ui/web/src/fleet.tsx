@@ -3,8 +3,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Fleet } from "./live";
 import { AnswerBox, Causes, Gaps, Next, ObjectLink, short, StateMark } from "./parts";
-import { severity, wrong, type Row, type State } from "./types";
-import { dimensions, fleetAddress, grouped, matches, objectAddress, since, worstFirst, type Dimension, type Group, type View } from "./view";
+import { severity, type Row, type State } from "./types";
+import { dimensions, fleetAddress, grouped, matches, objectAddress, since, troublesOf, worstFirst, type Dimension, type Group, type View } from "./view";
 
 export function FleetPage({ fleet, view, now }: { fleet: Fleet; view: View; now: number }) {
   const setOf = useMemo(() => owners(fleet.rows), [fleet.rows]);
@@ -38,27 +38,28 @@ function owners(rows: Map<string, Row>): (r: Row) => string {
 
 const mostWrong = 12;
 
-// Wrong is what is wrong now, the worst first. A machine whose set says the same is under its set.
+// Wrong is what is wrong now, the worst first.
 function Wrong({ fleet, rows, now }: { fleet: Fleet; rows: Row[]; now: number }) {
   const [all, setAll] = useState(false);
-  const bad = useMemo(() => rows.filter((r) => wrong.includes(r.state)).sort(worstFirst), [rows]);
-  const total = bad.length + fleet.controllers.length;
+  const troubles = useMemo(() => troublesOf(rows), [rows]);
+  const total = troubles.length + fleet.controllers.length;
   return (
     <section aria-labelledby="wrong">
       <h2 id="wrong">Wrong now {total > 0 && <span class="count">{total}</span>}</h2>
       {total === 0 && <p class="fine">Nothing: all objects are in order or on their way.</p>}
       {fleet.controllers.map((a) => <AnswerBox key={a.name} a={a} now={now} />)}
       <ul class="wrong">
-        {bad.slice(0, all ? undefined : mostWrong).map((r) => (
+        {troubles.slice(0, all ? undefined : mostWrong).map(({ row: r, more }) => (
           <li key={r.id} class={"answer " + r.state.toLowerCase()}>
             <p><StateMark state={r.state} /> <ObjectLink o={r}>{r.kind} {r.name}</ObjectLink> <small>{r.namespace} · {short(r.api)}</small></p>
             <p class="sentence">{r.sentence}</p>
             <Causes list={r.because} now={now} />
             {r.next && <Next text={r.next} />}
+            {more.length > 0 && <p><small>The same with {more.slice(0, 5).map((o) => <span key={o.id}><ObjectLink o={o} /> </span>)}{more.length > 5 && `and ${more.length - 5} more`}</small></p>}
           </li>
         ))}
       </ul>
-      {bad.length > mostWrong && <button type="button" onClick={() => setAll(!all)}>{all ? "Show the worst" : `Show all ${bad.length}`}</button>}
+      {troubles.length > mostWrong && <button type="button" onClick={() => setAll(!all)}>{all ? "Show the worst" : `Show all ${troubles.length}`}</button>}
     </section>
   );
 }

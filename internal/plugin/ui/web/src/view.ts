@@ -1,6 +1,6 @@
 // The state of the fleet's view is in the address behind #, so that a view can be sent.
 
-import { rank, type Row } from "./types";
+import { rank, wrong, type Row } from "./types";
 
 export const dimensions = ["set", "zone", "type", "provider", "phase", "namespace"] as const;
 export type Dimension = (typeof dimensions)[number];
@@ -86,6 +86,29 @@ export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1
 
 export const worstFirst = (a: Row, b: Row): number =>
   rank(a.state) - rank(b.state) || compare(a.kind, b.kind) || compare(a.namespace ?? "", b.namespace ?? "") || compare(a.name, b.name);
+
+// Trouble is an object in trouble, with the others of the same owner that have the same reason.
+export interface Trouble { row: Row; more: Row[] }
+
+// troublesOf are the troubles of a fleet, the worst first. A set or deployment that is only degraded because of machines
+// in trouble says the same as these, and is left out.
+export function troublesOf(rows: Row[]): Trouble[] {
+  const byID = new Map(rows.map((r) => [r.id, r]));
+  const bad = rows.filter((r) => wrong.includes(r.state)).sort(worstFirst);
+  const owners = new Set<string | undefined>();
+  for (const r of bad) {
+    if (r.kind === "Machine") owners.add(r.owner).add(byID.get(r.owner ?? "")?.owner);
+  }
+  const found = new Map<string, Trouble>();
+  for (const r of bad) {
+    if (r.state === "Degraded" && owners.has(r.id)) continue;
+    const key = [r.owner ?? r.id, r.kind, r.state, r.reason, r.because?.[0]?.message].join("|");
+    const first = found.get(key);
+    if (first) first.more.push(r);
+    else found.set(key, { row: r, more: [] });
+  }
+  return [...found.values()];
+}
 
 // since is a duration as kubectl prints ages; empty if the time is not known.
 export function since(from: string, to: number): string {
