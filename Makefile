@@ -355,6 +355,22 @@ dashboards: build box ## Draw the dashboards from a fleet of this machine, into 
 prose: ## Check the English of pages, comments and messages; go run ./hack/prose -list internal/engine says where
 	go run ./hack/prose
 
+.PHONY: ui
+ui: ## Bundle the page of `kubectl machine ui` from internal/plugin/ui/web
+	cd tools/ui && go run .
+
+.PHONY: test-page
+test-page: ## Compare the embedded page with its sources
+	cd tools/ui && go test -count=1 ./...
+
+# Needs Chromium, and npm for the types and for axe. One minute. PICTURES=<folder> keeps what the pages look like.
+WEB = internal/plugin/ui/web
+.PHONY: test-ui
+test-ui: box test-page ## Look at the page of `kubectl machine ui` in Chromium, and check its types, its packages and its accessibility
+	cd $(WEB) && npm ci --ignore-scripts --no-audit --no-fund && npx tsc -p .
+	for file in dist/preact.mjs hooks/dist/hooks.mjs jsx-runtime/dist/jsxRuntime.mjs; do cmp $(WEB)/node_modules/preact/$$file $(WEB)/vendor/preact/$${file##*/}; done
+	cd test/ui && AXE="$(CURDIR)/$(WEB)/node_modules/axe-core/axe.min.js" PICTURES="$(PICTURES)" go test -count=1 -timeout 15m ./...
+
 # Hugo takes three minutes of a processor to compile, once; the site then 8 seconds. BASE= is where it will stand.
 BASE ?= /
 .PHONY: docs
@@ -376,7 +392,7 @@ bump: ## Give a dependency one version in all modules of the repository: MODULES
 	go run ./hack/bump $(foreach module,$(MODULES),'$(module)')
 
 # All modules but the main one.
-MODULES = dev dev/node dev/kube-rbac-proxy tools tools/site tools/vale tools/krew tools/kwok test/monitoring test/chart $(CLOUDS)
+MODULES = dev dev/node dev/kube-rbac-proxy tools tools/site tools/vale tools/krew tools/kwok tools/ui test/monitoring test/chart test/ui $(CLOUDS)
 .PHONY: tidy
 tidy: tidy-core tidy-modules ## Check that go.mod and go.sum of each module say what is needed, and that modules agree on versions
 

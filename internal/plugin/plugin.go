@@ -24,8 +24,12 @@ const name = "kubectl machine"
 // this program is enough.
 const completer = "kubectl_complete-machine"
 
-// Run runs the command line, whose first word is the program, and returns the exit code.
-func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams) int {
+// Command is a command of the plugin; program is its name for users.
+type Command func(program string, streams genericiooptions.IOStreams) *cobra.Command
+
+// Run runs the command line, whose first word is the program, and returns the exit code. The plugin has the given
+// commands besides its own.
+func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams, more ...Command) int {
 	c := &cobra.Command{
 		Use:           "kubectl-machine",
 		Short:         "Look after the machines of a cluster, whichever API they are of",
@@ -33,7 +37,7 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(Why(name, streams), History(name, streams), Plan(name, streams), Rollout(name, streams), Preflight(name, streams))
+	c.AddCommand(Commands(name, streams, more...)...)
 	version.AddTo(c)
 	c.SetIn(streams.In)
 	c.SetOut(streams.Out)
@@ -45,6 +49,14 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 		_, _ = fmt.Fprintln(streams.ErrOut, "error:", Message(err))
 	}
 	return code
+}
+
+// Commands are the commands of the plugin, and more.
+func Commands(program string, streams genericiooptions.IOStreams, more ...Command) (out []*cobra.Command) {
+	for _, command := range append([]Command{Why, History, Plan, Rollout, Preflight}, more...) {
+		out = append(out, command(program, streams))
+	}
+	return out
 }
 
 // arguments are the arguments of a command line, as kubectl calls a plugin or its completer.

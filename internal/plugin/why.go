@@ -3,7 +3,6 @@ package plugin
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,14 +13,13 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
 // why is a question on the command line.
@@ -106,7 +104,7 @@ func (w *why) run(ctx context.Context, args []string) error {
 		q.Name = home
 	}
 	if q.Everywhere {
-		q.Name = w.cluster()
+		q.Name = connect.ClusterName(w.config)
 	}
 	now := time.Now()
 	answer, err := collect.Ask(ctx, now, clusters, q)
@@ -146,7 +144,7 @@ func (w *why) question(args []string) (collect.Question, error) {
 // clusters connects as kubectl does; home is the namespace of the context.
 func (w *why) clusters() (c collect.Clusters, home string, err error) {
 	log.SetLogger(logr.Discard())
-	if c.Control, err = reader(w.config); err != nil {
+	if c.Control, err = connect.Reader(w.config); err != nil {
 		return c, "", fmt.Errorf("connect to the cluster: %w", err)
 	}
 	if home, _, err = w.config.ToRawKubeConfigLoader().Namespace(); err != nil {
@@ -154,41 +152,11 @@ func (w *why) clusters() (c collect.Clusters, home string, err error) {
 	}
 	c.Target = c.Control
 	if w.target != "" {
-		target := genericclioptions.NewConfigFlags(false)
-		target.KubeConfig = &w.target
-		if c.Target, err = reader(target); err != nil {
+		if c.Target, err = connect.Reader(connect.File(w.target)); err != nil {
 			return c, "", fmt.Errorf("--target-kubeconfig: %w", err)
 		}
 	}
 	return c, home, nil
-}
-
-// cluster is the kubeconfig's name for the cluster of the context.
-func (w *why) cluster() string {
-	raw, err := w.config.ToRawKubeConfigLoader().RawConfig()
-	if err != nil {
-		return ""
-	}
-	c := raw.Contexts[cmp.Or(*w.config.Context, raw.CurrentContext)]
-	if c == nil {
-		return *w.config.ClusterName
-	}
-	return cmp.Or(*w.config.ClusterName, c.Cluster)
-}
-
-// noServer is kubectl's default server if no cluster is configured.
-const noServer = "localhost:8080"
-
-func reader(flags genericclioptions.RESTClientGetter) (client.Reader, error) {
-	c, err := flags.ToRESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	if raw, err := flags.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 && strings.HasSuffix(c.Host, noServer) {
-		return nil, errors.New("neither --kubeconfig nor the variable KUBECONFIG names a file with a cluster")
-	}
-	c.QPS, c.Burst = 50, 100
-	return client.New(c, client.Options{Scheme: run.Scheme()})
 }
 
 // tell prints the answer, through p if a script reads it. If there is nothing to explain, the command fails

@@ -11,6 +11,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/millwright-dev/millwright/internal/plugin"
+	"github.com/millwright-dev/millwright/internal/plugin/top"
+	"github.com/millwright-dev/millwright/internal/plugin/ui"
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
@@ -37,7 +39,7 @@ func Command() *cobra.Command {
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), cloudCommand(), benchCommand())
-	c.AddCommand(plugin.Why(c.Use, streams), plugin.History(c.Use, streams), plugin.Plan(c.Use, streams), plugin.Rollout(c.Use, streams), plugin.Preflight(c.Use, streams))
+	c.AddCommand(plugin.Commands(c.Use, streams, top.Command, ui.Command)...)
 	version.AddTo(c)
 	return c
 }

@@ -199,6 +199,11 @@ func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error
 	if u.once {
 		return nil
 	}
+	if address, err := u.startPage(ctx, f); err != nil {
+		fmt.Fprintln(os.Stderr, "The fleet has no page:", err)
+	} else {
+		fmt.Fprintf(os.Stderr, "\nLook at the fleet: %s\n", address)
+	}
 	return u.keep(ctx, f)
 }
 

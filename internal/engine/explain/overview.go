@@ -16,6 +16,9 @@ import (
 // severity orders answers: the most urgent first.
 var severity = []State{Failed, Stuck, Degraded, Waiting, Unknown, Progressing, Deleting, Gone, Ambiguous, Healthy}
 
+// Severity returns the states, the worst first.
+func Severity() []State { return slices.Clone(severity) }
+
 // WorstFirst orders answers by urgency, and equally urgent ones by their names.
 func WorstFirst(a, b Answer) int {
 	return cmp.Or(slices.Index(severity, a.State)-slices.Index(severity, b.State), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

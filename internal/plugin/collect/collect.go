@@ -93,6 +93,8 @@ type look struct {
 	closely int
 	// many says that many objects are explained, so that facts about several are read at once.
 	many bool
+	// brief says that only lists of objects and nodes are read.
+	brief bool
 }
 
 // gap notes an object that could not be read. An absent object is no gap.

@@ -29,6 +29,9 @@ func (l *look) setController(ctx context.Context, s explain.Subject) explain.Con
 // API. If no lease exists, the controller may lead without a lease, or elsewhere.
 func (l *look) controller(ctx context.Context, s explain.Subject, name string, leads func(lease string) bool) explain.Controller {
 	c := explain.Controller{Name: name}
+	if l.brief {
+		return c
+	}
 	places := []string{s.Namespace, "kube-system", "millwright-system", "openshift-machine-api", "default"}
 	slices.Sort(places)
 	places = slices.Compact(places)

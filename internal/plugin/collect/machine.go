@@ -137,6 +137,9 @@ func (l *look) made(ctx context.Context, f *explain.MachineFacts, o client.Objec
 
 // absentSecret reports whether the secret does not exist. It does not read the content.
 func absentSecret(ctx context.Context, l *look, s dialect.NamedSecret) bool {
+	if l.brief {
+		return false
+	}
 	key := client.ObjectKey{Namespace: s.Namespace, Name: s.Name}
 	_, err := once(l, "secret/"+key.String(), func() (struct{}, error) {
 		o := &metav1.PartialObjectMetadata{}
@@ -178,6 +181,9 @@ func (l *look) node(ctx context.Context, f *explain.MachineFacts) (*corev1.Node,
 // events are the events about an object. If many objects are explained, all events of a namespace are read
 // at once.
 func (l *look) events(ctx context.Context, o client.Object) []postmortem.Event {
+	if l.brief {
+		return nil
+	}
 	if l.many {
 		all, err := once(l, "events/"+o.GetNamespace(), func() (map[types.UID][]corev1.Event, error) {
 			var list corev1.EventList

@@ -149,15 +149,33 @@ func everything(ctx context.Context, l *look, q Question, namespace string) (obj
 // Explained is an object with its state.
 type Explained struct {
 	Object client.Object
+	// Node is that of a machine; nil if it has none, and for other kinds.
+	Node *corev1.Node
 	explain.Answer
+}
+
+// Brief explains all objects as Each does, from the lists of objects and nodes alone: it reads no object by
+// itself, and no events. The clients may answer from a cache, and the objects are not changed.
+func Brief(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
+	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true, brief: true}
+	return each(ctx, l, q)
 }
 
 // Each explains all objects of the APIs in q's namespace, or in all if that is empty, each by itself.
 func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true}
+	return each(ctx, l, q)
+}
+
+func each(ctx context.Context, l *look, q Question) (out []Explained, gaps []Gap, err error) {
 	objects, err := everything(ctx, l, q, q.Namespace)
 	for _, o := range objects {
-		out = append(out, Explained{o, l.glance(ctx, o)})
+		e := Explained{Object: o, Answer: l.glance(ctx, o)}
+		if e.Kind == "Machine" {
+			nodes, _ := l.nodes(ctx)
+			e.Node = nodes[of(e.Subject).Machines.View(o).Recorded.NodeName]
+		}
+		out = append(out, e)
 	}
 	return out, l.gaps, err
 }
@@ -181,6 +199,9 @@ func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 // closer explains an unhealthy machine from all facts about it, up to a number per answer; the others are
 // noted. The result is kept: the set of a machine says the same about it as its namespace does.
 func closer(ctx context.Context, l *look, o client.Object, a explain.Answer) explain.Answer {
+	if l.brief {
+		return a
+	}
 	known := l.memo["closer/"+string(o.GetUID())] != nil
 	if !known && l.closely >= mostCloseLooks {
 		l.note(Gap{Text: fmt.Sprintf("what else concerns machines beyond the first %d that are not in order: those are told by their own words; `why machine/<name>` says more", mostCloseLooks)})

@@ -32,6 +32,11 @@ var simulated = []struct{ cloud, simulator string }{
 
 // Parts are those of the gate of this repository, the quick ones first. files are the tracked ones, fuzzed the folders of packages with fuzz targets.
 func Parts(files, fuzzed []string) []Part {
+	return append(sourceParts(files), programParts(files, fuzzed)...)
+}
+
+// sourceParts are about sources, pages and decisions.
+func sourceParts(files []string) []Part {
 	return []Part{
 		{Name: "core", Target: "test-core", Proves: "the rules of the repository and all pure decisions, run anew each time, whatever a cache knows"},
 		{Name: "clean", Target: "verify-quick", Proves: "generated files, formats, go.mod and go.sum of the main module are current; modules agree on versions"},
@@ -47,9 +52,19 @@ func Parts(files, fuzzed []string) []Part {
 			Name: "docs", Lane: Computing, Target: "docs", Policy: Changed, Proves: "the site can be built, and every link within it leads to a page and a heading",
 			Inputs: []string{"*.md", "docs/", "hack/site/", "hack/tool", "tools/site/"},
 		},
+		{
+			Name: "page", Lane: Computing, Target: "test-page", Policy: Changed, Proves: "the embedded page of `kubectl machine ui` is what its sources give",
+			Inputs: []string{"internal/plugin/ui/", "tools/ui/"},
+		},
 		{Name: "unit", Lane: Computing, Target: "test-unit", Proves: "packages that need no control plane, with the race detector where there are goroutines"},
 		{Name: "box", Lane: Waiting, Target: "test-box", Proves: "packages that need a real API server"},
 		{Name: "sim", Lane: Computing, Target: "test-sim", Proves: "no simulated world breaks a safety statement, and each defect put in on purpose is found"},
+	}
+}
+
+// programParts are about programs and what users install.
+func programParts(files, fuzzed []string) []Part {
+	return []Part{
 		{Name: "dev", Lane: Waiting, Target: "test-dev", Proves: "the control plane itself, and its kubelets"},
 		{
 			Name: "rights", Lane: Waiting, Target: "test-rights", Policy: Changed, Proves: "stories on the real programs with the roles that are shipped, the operator, the packages; no request is refused",

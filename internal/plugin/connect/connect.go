@@ -1,0 +1,65 @@
+// Package connect reads from kubectl's flags which cluster a command is about.
+package connect
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// noServer is kubectl's default server if no cluster is configured.
+const noServer = "localhost:8080"
+
+// Limits of the requests of one command, per second and at once.
+const (
+	qps   = 50
+	burst = 100
+)
+
+// Config is the connection that the flags name. It fails if they name none.
+func Config(flags genericclioptions.RESTClientGetter) (*rest.Config, error) {
+	c, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	if raw, err := flags.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 && strings.HasSuffix(c.Host, noServer) {
+		return nil, errors.New("neither --kubeconfig nor the variable KUBECONFIG names a file with a cluster")
+	}
+	c.QPS, c.Burst = qps, burst
+	return c, nil
+}
+
+// File are the flags that name the file of a kubeconfig.
+func File(path string) *genericclioptions.ConfigFlags {
+	flags := genericclioptions.NewConfigFlags(false)
+	flags.KubeConfig = &path
+	return flags
+}
+
+// Reader connects to the cluster that the flags name, and reads past any cache.
+func Reader(flags genericclioptions.RESTClientGetter) (client.Reader, error) {
+	c, err := Config(flags)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(c, client.Options{Scheme: run.Scheme()})
+}
+
+// ClusterName is the kubeconfig's name for the cluster; empty if it has none.
+func ClusterName(flags *genericclioptions.ConfigFlags) string {
+	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
+	}
+	c := raw.Contexts[cmp.Or(*flags.Context, raw.CurrentContext)]
+	if c == nil {
+		return *flags.ClusterName
+	}
+	return cmp.Or(*flags.ClusterName, c.Cluster)
+}

@@ -1,0 +1,145 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+func received(t *testing.T, watcher <-chan Change) Change {
+	t.Helper()
+	select {
+	case c, ok := <-watcher:
+		if !ok {
+			t.Fatal("the channel was closed")
+		}
+		return c
+	case <-time.After(10 * time.Second):
+		t.Fatal("no change came")
+	}
+	return Change{}
+}
+
+func ids(rows []Row) (out []string) {
+	for _, r := range rows {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+func table(rows ...Row) map[string]Row {
+	out := map[string]Row{}
+	for _, r := range rows {
+		out[r.ID] = r
+	}
+	return out
+}
+
+// TestWatchersGetTheWholeAndThenChanges: each watcher starts from the whole fleet, and gets only what changed.
+func TestWatchersGetTheWholeAndThenChanges(t *testing.T) {
+	f := newFeed(collect.Clusters{}, collect.Question{}, clock.RealClock{})
+	f.publish(time.Now(), table(Row{ID: "a"}, Row{ID: "b"}), nil, nil)
+	watcher, end := f.subscribe()
+	defer end()
+	if c := received(t, watcher); !c.Whole || !slices.Equal(ids(c.Rows), []string{"a", "b"}) {
+		t.Errorf("at first: %+v, want the whole", c)
+	}
+	f.publish(time.Now(), table(Row{ID: "a"}, Row{ID: "b"}), nil, nil) // nothing changed: nothing is sent
+	f.publish(time.Now(), table(Row{ID: "a", State: explain.Failed}, Row{ID: "c"}), nil, nil)
+	if c := received(t, watcher); c.Whole || !slices.Equal(ids(c.Rows), []string{"a", "c"}) || !slices.Equal(c.Removed, []string{"b"}) {
+		t.Errorf("then: %+v, want a and c, without b", c)
+	}
+}
+
+// TestASlowWatcherIsDropped: it must not hold the others up, and starts from the whole when it connects again.
+func TestASlowWatcherIsDropped(t *testing.T) {
+	f := newFeed(collect.Clusters{}, collect.Question{}, clock.RealClock{})
+	slow, end := f.subscribe()
+	defer end()
+	for i := range 40 {
+		f.publish(time.Now(), table(Row{ID: "a", Phase: string(rune('a' + i))}), nil, nil)
+	}
+	n := 0
+	for range slow {
+		n++
+	}
+	if n >= 40 || len(f.watchers) != 0 {
+		t.Errorf("the slow watcher got %d changes and %d watchers are left, want fewer than 40 and none", n, len(f.watchers))
+	}
+}
+
+func fleet(t *testing.T, refused bool) client.Reader {
+	t.Helper()
+	at := metav1.NewTime(time.Now().Add(-time.Hour))
+	set := &machinev1.MachineSet{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "mill", UID: "set"}, Spec: machinev1.MachineSetSpec{Replicas: ptr.To[int32](3)}, Status: machinev1.MachineSetStatus{Replicas: 2, ReadyReplicas: 1}}
+	m := &machinev1.Machine{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "blue", Name: "mill-a", UID: "m", CreationTimestamp: at, Labels: map[string]string{"machine.openshift.io/instance-type": "big", "machine.openshift.io/zone": "other"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "MachineSet", Name: "mill", UID: "set", Controller: ptr.To(true)}},
+		},
+		Spec:   machinev1.MachineSpec{ProviderID: ptr.To("aws:///z/i-1")},
+		Status: machinev1.MachineStatus{Phase: ptr.To("Running"), NodeRef: &corev1.ObjectReference{Name: "n-1"}},
+	}
+	g := &v1alpha1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shoot", Name: "pool-a", UID: "g", CreationTimestamp: at},
+		Status:     v1alpha1.MachineStatus{CurrentStatus: v1alpha1.CurrentStatus{Phase: v1alpha1.MachineFailed}},
+	}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1", Labels: map[string]string{corev1.LabelTopologyZone: "zone-b"}}}
+	b := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(set, m, g, n).WithStatusSubresource(set, m, g).Build()
+	for _, o := range []client.Object{set, m, g} {
+		_ = b.Status().Update(t.Context(), o)
+	}
+	return interceptor.NewClient(b, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+		if refused {
+			return errors.New("connection refused")
+		}
+		return c.List(ctx, l, opts...)
+	}})
+}
+
+// TestRows: a row says where a machine is, who owns it, and how it is, in both APIs.
+func TestRows(t *testing.T) {
+	c := fleet(t, false)
+	f := newFeed(collect.Clusters{Control: c, Target: c}, collect.Question{}, clock.RealClock{})
+	f.look(t.Context())
+	m := f.rows["m"]
+	if m.Owner != "set" || m.Zone != "zone-b" || m.Type != "big" || m.Provider != "aws" || m.Phase != "Running" || m.Node != "n-1" || m.API != machinev1.GroupName {
+		t.Errorf("row %+v", m)
+	}
+	if g := f.rows["g"]; g.State != explain.Failed || g.Phase != "Failed" || g.Sentence == "" {
+		t.Errorf("row of a failed machine %+v", g)
+	}
+	if s := f.rows["set"].Counts; s == nil || *s != (Counts{Wanted: 3, Have: 2, Ready: 1, Updated: s.Updated}) {
+		t.Errorf("counts of the set %+v", s)
+	}
+}
+
+// TestRowsStayIfNothingCanBeRead: a refused answer is a gap, and no empty fleet.
+func TestRowsStayIfNothingCanBeRead(t *testing.T) {
+	c := fleet(t, true)
+	f := newFeed(collect.Clusters{Control: c, Target: c}, collect.Question{}, clock.RealClock{})
+	f.publish(time.Now(), table(Row{ID: "m"}), nil, nil)
+	watcher, end := f.subscribe()
+	defer end()
+	received(t, watcher)
+	f.look(t.Context())
+	if got := received(t, watcher); len(got.Removed) != 0 || len(got.Gaps) == 0 || len(f.rows) != 1 {
+		t.Errorf("after a refusal: %+v and %d rows, want a gap and the row", got, len(f.rows))
+	}
+}

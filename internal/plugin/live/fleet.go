@@ -1,0 +1,76 @@
+// Package live follows the fleet of a cluster by watches: a row for each object with its state and the reason, and
+// the changes of these rows.
+package live
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// Options say which fleet to follow.
+type Options struct {
+	// Control is the cluster with the machines, Target the one that they join; nil: the same.
+	Control, Target *rest.Config
+	// Namespace is the only one to follow; empty is all.
+	Namespace string
+	Clock     clock.Clock
+	// Changed is called for each change of an object; may be nil.
+	Changed func(client.Object)
+}
+
+// Fleet is a fleet that is followed.
+type Fleet struct {
+	// Clusters answer from the watches, and from the API servers about kinds that are not watched. Their clients can
+	// watch, too (client.WithWatch).
+	Clusters collect.Clusters
+	feed     *feed
+}
+
+// Follow connects to the clusters and follows the fleet until ctx ends.
+func Follow(ctx context.Context, o Options) (*Fleet, error) {
+	scheme := run.Scheme()
+	control, err := newReader(o.Control, scheme, o.Namespace, o.Clock)
+	if err != nil {
+		return nil, err
+	}
+	target := control
+	if o.Target != nil {
+		if target, err = newReader(o.Target, scheme, "", o.Clock); err != nil {
+			return nil, fmt.Errorf("cluster that machines join: %w", err)
+		}
+	}
+	clusters := collect.Clusters{Control: control, Target: target}
+	f := newFeed(clusters, collect.Question{Namespace: o.Namespace}, o.Clock)
+	f.problems = func() []string { return append(control.problems(), target.problems()...) }
+	changed := func(c client.Object) {
+		f.notify()
+		if o.Changed != nil {
+			o.Changed(c)
+		}
+	}
+	inControl, inTarget := watchedKinds()
+	if target == control {
+		inControl, inTarget = append(inControl, inTarget...), nil
+	}
+	if err := control.watch(ctx, o.Namespace, changed, inControl...); err != nil {
+		return nil, err
+	}
+	if target != control {
+		if err := target.watch(ctx, "", changed, inTarget...); err != nil {
+			return nil, err
+		}
+	}
+	go f.run(ctx)
+	return &Fleet{clusters, f}, nil
+}
+
+// Subscribe returns a channel of changes, of which the first is the whole fleet. It is closed if its reader does not
+// keep up. The function ends it.
+func (f *Fleet) Subscribe() (<-chan Change, func()) { return f.feed.subscribe() }

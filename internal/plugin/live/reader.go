@@ -1,0 +1,166 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+)
+
+// watchedKinds are the kinds of which every object is shown: those of the APIs, with the machines, and
+// nodes. They are watched. All others are read when they are needed.
+func watchedKinds() (control, target []client.Object) {
+	for _, a := range apis.All {
+		for _, k := range a.Kinds {
+			control = append(control, k.New())
+		}
+	}
+	return control, []client.Object{&corev1.Node{}}
+}
+
+// reader answers from the watches of one cluster, and from its API server about all other kinds.
+type reader struct {
+	client.WithWatch
+	scheme  *runtime.Scheme
+	watches cache.Cache
+	watched map[schema.GroupVersionKind]bool
+	clock   clock.PassiveClock
+
+	mu sync.Mutex
+	// problem is the last failure of a watch, and when it happened.
+	problem string
+	failed  time.Time
+}
+
+// problemAge is how long a failure of a watch is reported: a watch that still fails tries again sooner.
+const problemAge = time.Minute
+
+// problems are the failures of watches: what the reader says of objects may be old.
+func (r *reader) problems() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.problem == "" || r.clock.Since(r.failed) > problemAge {
+		return nil
+	}
+	return []string{"shown objects may be old: " + r.problem}
+}
+
+// failing notes the failure of a watch. A watch that ends, or whose version has expired, is no failure.
+func (r *reader) failing(_ context.Context, _ *toolscache.Reflector, err error) {
+	if errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problem, r.failed = err.Error(), r.clock.Now()
+}
+
+// newReader connects to a cluster. An empty namespace is all of them.
+func newReader(config *rest.Config, scheme *runtime.Scheme, namespace string, clk clock.PassiveClock) (*reader, error) {
+	live, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	r := &reader{WithWatch: live, scheme: scheme, watched: map[schema.GroupVersionKind]bool{}, clock: clk}
+	o := cache.Options{Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(), DefaultWatchErrorHandler: r.failing}
+	if namespace != "" {
+		o.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	}
+	if r.watches, err = cache.New(config, o); err != nil {
+		return nil, fmt.Errorf("prepare watches: %w", err)
+	}
+	return r, nil
+}
+
+// watch starts to watch the kinds that the cluster has and the user may read; changed is called for every change
+// of an object. A kind that the user may not read stays with the API server, whose refusal is a gap.
+func (r *reader) watch(ctx context.Context, namespace string, changed func(client.Object), kinds ...client.Object) error {
+	go func() { _ = r.watches.Start(ctx) }()
+	for _, o := range kinds {
+		gvk, err := apiutil.GVKForObject(o, r.scheme)
+		if err != nil {
+			return fmt.Errorf("watch %T: %w", o, err)
+		}
+		if !r.readable(ctx, gvk, namespace) {
+			continue
+		}
+		informer, err := r.watches.GetInformer(ctx, o)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", gvk.Kind, err)
+		}
+		if _, err := informer.AddEventHandler(handler(changed)); err != nil {
+			return fmt.Errorf("watch %s: %w", gvk.Kind, err)
+		}
+		r.watched[gvk] = true
+	}
+	return nil
+}
+
+// readable reports whether the API server answers the user about the kind.
+func (r *reader) readable(ctx context.Context, gvk schema.GroupVersionKind, namespace string) bool {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	return r.WithWatch.List(ctx, list, client.InNamespace(namespace), client.Limit(1)) == nil
+}
+
+func handler(changed func(client.Object)) toolscache.ResourceEventHandler {
+	one := func(o any) {
+		if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = last.Obj
+		}
+		if c, ok := o.(client.Object); ok {
+			changed(c)
+		}
+	}
+	return toolscache.ResourceEventHandlerFuncs{AddFunc: one, UpdateFunc: func(_, o any) { one(o) }, DeleteFunc: one}
+}
+
+// Get reads one object.
+func (r *reader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if r.has(o) {
+		return r.watches.Get(ctx, key, o, opts...)
+	}
+	return r.WithWatch.Get(ctx, key, o, opts...)
+}
+
+// List reads the objects of a kind. Readers do not change the listed objects, which are those of the watch.
+// Selections by fields are left to the API server: the watches have no index.
+func (r *reader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	if r.has(list) && o.FieldSelector == nil {
+		return r.watches.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
+	}
+	return r.WithWatch.List(ctx, list, opts...)
+}
+
+func (r *reader) has(o runtime.Object) bool {
+	gvk, err := apiutil.GVKForObject(o, r.scheme)
+	if err != nil {
+		return false
+	}
+	if meta.IsListType(o) {
+		gvk.Kind = gvk.Kind[:len(gvk.Kind)-len("List")]
+	}
+	return r.watched[gvk]
+}

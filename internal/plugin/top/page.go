@@ -1,0 +1,44 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+)
+
+// pageScreen draws the open page.
+func (m model) pageScreen() string {
+	out := []string{bold(m.fit(m.page.subject.String() + "  (esc: back)")), ""}
+	most := max(1, m.height-len(out))
+	for i := m.page.top; i < min(m.page.top+most, len(m.page.lines)); i++ {
+		out = append(out, m.fit(m.page.lines[i]))
+	}
+	return strings.Join(out, "\n")
+}
+
+// lines are those of a text, without what a terminal would act on.
+func lines(text string) []string {
+	out := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := range out {
+		out[i] = clean(out[i])
+	}
+	return out
+}
+
+// codes are the colours of states: the terminal's own, so that they suit its theme.
+var codes = map[explain.State]string{
+	explain.Failed: "31", explain.Stuck: "35", explain.Degraded: "33", explain.Waiting: "33", explain.Progressing: "34", explain.Deleting: "36",
+}
+
+func colour(s explain.State, text string) string {
+	if codes[s] == "" {
+		return text
+	}
+	return style(codes[s], text)
+}
+
+func bold(text string) string    { return style("1", text) }
+func reverse(text string) string { return style("7", text) }
+
+func style(code, text string) string { return fmt.Sprintf("\x1b[%sm%s\x1b[0m", code, text) }

@@ -1,0 +1,242 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+)
+
+// Page is what the page about one object shows.
+type Page struct {
+	At     time.Time      `json:"at"`
+	Answer explain.Answer `json:"answer"`
+	// UID is empty if the object does not exist.
+	UID     string           `json:"uid,omitempty"`
+	History *explain.History `json:"history,omitempty"`
+	Node    *NodePage        `json:"node,omitempty"`
+	YAML    string           `json:"yaml,omitempty"`
+	Error   string           `json:"error,omitempty"`
+}
+
+// NodePage is the node of a machine with its pods.
+type NodePage struct {
+	Name          string    `json:"name"`
+	Created       time.Time `json:"created"`
+	Unschedulable bool      `json:"unschedulable,omitempty"`
+	Kubelet       string    `json:"kubelet,omitempty"`
+	// Conditions are those whose status is not the one of a healthy node, and Ready.
+	Conditions []NodeCondition `json:"conditions"`
+	Pods       []Pod           `json:"pods"`
+}
+
+// NodeCondition is a condition of a node.
+type NodeCondition struct {
+	Type    string    `json:"type"`
+	Status  string    `json:"status"`
+	Message string    `json:"message,omitempty"`
+	Since   time.Time `json:"since"`
+}
+
+// Pod is a pod on a node.
+type Pod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Phase     string `json:"phase"`
+	// Owner is the kind of its controller; empty if it has none.
+	Owner string `json:"owner,omitempty"`
+	// Budget is the disruption budget that covers it, and Blocked says that it allows no eviction now.
+	Budget  string `json:"budget,omitempty"`
+	Blocked bool   `json:"blocked,omitempty"`
+}
+
+// Times of the page about one object: it is read again settleTime after a change, and at least each refreshTime.
+const (
+	settleTime  = 250 * time.Millisecond
+	refreshTime = 10 * time.Second
+)
+
+// objects tells open pages that an object changed, by its UID and its name.
+type objects struct {
+	mu    sync.Mutex
+	pages map[chan struct{}]func(client.Object) bool
+}
+
+func newObjects() *objects { return &objects{pages: map[chan struct{}]func(client.Object) bool{}} }
+
+// notify wakes the pages that the object concerns.
+func (s *objects) notify(o client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for page, concerns := range s.pages {
+		if concerns(o) {
+			wake(page)
+		}
+	}
+}
+
+func (s *objects) subscribe(concerns func(client.Object) bool) (chan struct{}, func()) {
+	page := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages[page] = concerns
+	return page, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.pages, page)
+	}
+}
+
+func wake(page chan struct{}) {
+	select {
+	case page <- struct{}{}:
+	default:
+	}
+}
+
+// object streams the page about the object that the query names, after each change of it, its owner's objects, its
+// node, its events, and the pods of its node.
+func (s *Server) object(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	v := r.URL.Query()
+	q, err := collect.Parse(v.Get("kind") + "/" + v.Get("name"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	q.API, q.Namespace = v.Get("api"), v.Get("namespace")
+	var node atomic.Value // the name of the machine's node
+	node.Store("")
+	changed, end := s.objects.subscribe(func(o client.Object) bool {
+		return q.Kind != "Machine" || o.GetName() == q.Name || o.GetName() == node.Load()
+	})
+	defer end()
+	go s.watchEvents(ctx, q, changed)
+	out := stream(w)
+	for {
+		page := s.pageOf(ctx, q)
+		if page.Node != nil && node.CompareAndSwap("", page.Node.Name) {
+			go s.watchPods(ctx, page.Node.Name, changed)
+		}
+		if ctx.Err() != nil || out.send(encoded(page)) != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.options.Clock.After(refreshTime):
+		case <-changed:
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.options.Clock.After(settleTime):
+			}
+		}
+	}
+}
+
+func (s *Server) pageOf(ctx context.Context, q collect.Question) Page {
+	now := s.options.Clock.Now()
+	d, err := collect.Details(ctx, now, s.fleet.Clusters, q)
+	if err != nil {
+		return Page{At: now, Error: err.Error()}
+	}
+	p := Page{At: now, Answer: d.Answer, History: d.History, Node: nodePage(d)}
+	if d.Object != nil {
+		p.UID = string(d.Object.GetUID())
+		p.YAML = yamlOf(d.Object)
+	}
+	return p
+}
+
+// yamlOf is the object as `kubectl get -o yaml` prints it.
+func yamlOf(o client.Object) string {
+	shown := o.DeepCopyObject().(client.Object)
+	shown.SetManagedFields(nil)
+	text, err := yaml.Marshal(shown)
+	if err != nil {
+		return "# " + strings.ReplaceAll(err.Error(), "\n", " ")
+	}
+	return string(text)
+}
+
+func nodePage(d collect.Detail) *NodePage {
+	n := d.Node
+	if n == nil {
+		return nil
+	}
+	p := &NodePage{Name: n.Name, Created: n.CreationTimestamp.Time, Unschedulable: n.Spec.Unschedulable, Kubelet: n.Status.NodeInfo.KubeletVersion}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady || c.Status != corev1.ConditionFalse {
+			p.Conditions = append(p.Conditions, NodeCondition{string(c.Type), string(c.Status), c.Message, c.LastTransitionTime.Time})
+		}
+	}
+	for i := range d.Pods {
+		p.Pods = append(p.Pods, podOf(&d.Pods[i], d.Budgets))
+	}
+	return p
+}
+
+func podOf(o *corev1.Pod, budgets []policyv1.PodDisruptionBudget) Pod {
+	p := Pod{Namespace: o.Namespace, Name: o.Name, Phase: string(o.Status.Phase)}
+	for _, ref := range o.OwnerReferences {
+		if ref.Controller != nil && *ref.Controller {
+			p.Owner = ref.Kind
+		}
+	}
+	for _, b := range drain.Covering(*o, budgets) {
+		p.Budget, p.Blocked = b.Namespace+"/"+b.Name, p.Blocked || drain.Room(b) <= 0
+	}
+	return p
+}
+
+// watchEvents and watchPods wake a page until ctx ends. A user who may not watch them sees changes later, with the
+// next change of another object.
+func (s *Server) watchEvents(ctx context.Context, q collect.Question, changed chan struct{}) {
+	selected := client.MatchingFields{"involvedObject.name": q.Name}
+	watching(ctx, s.fleet.Clusters.Control, &corev1.EventList{}, changed, client.InNamespace(q.Namespace), selected)
+}
+
+func (s *Server) watchPods(ctx context.Context, node string, changed chan struct{}) {
+	watching(ctx, s.fleet.Clusters.Target, &corev1.PodList{}, changed, client.MatchingFields{"spec.nodeName": node})
+}
+
+func watching(ctx context.Context, from client.Reader, list client.ObjectList, changed chan struct{}, opts ...client.ListOption) {
+	r, ok := from.(client.WithWatch)
+	for ok && ctx.Err() == nil {
+		w, err := r.Watch(ctx, list, opts...)
+		if err != nil {
+			return
+		}
+		drainWatch(ctx, w, changed)
+	}
+}
+
+// drainWatch wakes the page for each event, until the API server ends the watch.
+func drainWatch(ctx context.Context, w watch.Interface, changed chan struct{}) {
+	defer w.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, open := <-w.ResultChan():
+			if !open {
+				return
+			}
+			wake(changed)
+		}
+	}
+}

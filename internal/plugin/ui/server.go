@@ -1,0 +1,107 @@
+// Package ui is the web page of `kubectl machine ui`: the fleet, what is wrong with it, and the life of each
+// machine. It is served on this machine with the rights of the user's kubeconfig, and only reads.
+//
+// The sources of the page are in web, and tools/ui bundles them into assets.
+package ui
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/plugin/live"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Options say what the page shows.
+type Options struct {
+	live.Options
+	// Cluster is the cluster's name for users.
+	Cluster string
+}
+
+// Server serves the page.
+type Server struct {
+	options Options
+	session session
+	fleet   *live.Fleet
+	objects *objects
+}
+
+// New connects to the clusters, starts to watch them, and returns a server of the page.
+func New(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{options: o, session: newSession(), objects: newObjects()}
+	s.options.Changed = s.objects.notify
+	var err error
+	s.fleet, err = live.Follow(ctx, s.options.Options)
+	return s, err
+}
+
+// Address is the address of the page on the listener, with the code that lets a browser in.
+func (s *Server) Address(l net.Listener) string {
+	return "http://" + l.Addr().String() + "/#code=" + s.session.code
+}
+
+// Serve serves the page until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close() // streams of events have no end of their own
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the page: %w", err)
+	}
+	return nil
+}
+
+// Handler serves the page, and the data that it shows.
+func (s *Server) Handler() http.Handler {
+	files, err := fs.Sub(assets, "assets")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	m := http.NewServeMux()
+	m.Handle("GET /", http.FileServerFS(files))
+	m.HandleFunc("POST /api/session", s.session.open)
+	m.Handle("GET /api/about", s.session.guard(http.HandlerFunc(s.about)))
+	m.Handle("GET /api/fleet", s.session.guard(http.HandlerFunc(s.changes)))
+	m.Handle("GET /api/object", s.session.guard(http.HandlerFunc(s.object)))
+	return harden(m)
+}
+
+func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(encoded(map[string]string{"cluster": s.options.Cluster, "namespace": s.options.Namespace}))
+}
+
+// changes streams the fleet and its changes.
+func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
+	changes, end := s.fleet.Subscribe()
+	defer end()
+	out := stream(w)
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.options.Clock.After(aliveTime):
+			if out.alive() != nil {
+				return
+			}
+		case c, ok := <-changes:
+			if !ok || out.send(encoded(c)) != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package ui
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/internal/plugin/live"
+)
+
+func idle() *Server {
+	return &Server{options: Options{Cluster: "blue", Options: live.Options{Clock: clock.RealClock{}}}, session: newSession(), objects: newObjects()}
+}
+
+func asked(s *Server, method, path, host string, edit func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, http.NoBody)
+	r.Host = host
+	if edit != nil {
+		edit(r)
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// TestOnlyTheUserGetsIn: data needs the cookie, and the cookie needs the code of the printed address.
+func TestOnlyTheUserGetsIn(t *testing.T) {
+	s := idle()
+	for _, path := range []string{"/api/about", "/api/fleet", "/api/object?kind=machine&name=a"} {
+		if got := asked(s, "GET", path, "127.0.0.1:8600", nil).Code; got != http.StatusUnauthorized {
+			t.Errorf("%s without a cookie: %d, want 401", path, got)
+		}
+	}
+	wrong := asked(s, "POST", "/api/session", "127.0.0.1:8600", func(r *http.Request) { r.Header.Set("Millwright-Code", "guess") })
+	if wrong.Code != http.StatusForbidden || len(wrong.Result().Cookies()) != 0 {
+		t.Errorf("a wrong code: %d with %d cookies, want 403 and none", wrong.Code, len(wrong.Result().Cookies()))
+	}
+	right := asked(s, "POST", "/api/session", "127.0.0.1:8600", func(r *http.Request) { r.Header.Set("Millwright-Code", s.session.code) })
+	cookies := right.Result().Cookies()
+	if right.Code != http.StatusNoContent || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
+		t.Fatalf("the right code: %d, cookies %v", right.Code, cookies)
+	}
+	if got := asked(s, "GET", "/api/about", "127.0.0.1:8600", func(r *http.Request) { r.AddCookie(cookies[0]) }); got.Code != http.StatusOK {
+		t.Errorf("with the cookie: %d, want 200", got.Code)
+	}
+}
+
+// TestOtherSitesAreRefused: a name that leads to this machine, and requests that a page of another site sends.
+func TestOtherSitesAreRefused(t *testing.T) {
+	s := idle()
+	for _, c := range []struct {
+		host, site string
+		want       int
+	}{
+		{"127.0.0.1:8600", "", 200},
+		{"127.0.0.1:8600", "same-origin", 200},
+		{"127.0.0.1:8600", "none", 200},
+		{"localhost:8600", "", 200},
+		{"[::1]:8600", "", 200},
+		{"evil.example:8600", "", 403},
+		{"127.0.0.1.evil.example:8600", "", 403},
+		{"192.0.2.1:8600", "", 403},
+		{"", "", 403},
+		{"127.0.0.1:8600", "cross-site", 403},
+		{"127.0.0.1:8600", "same-site", 403},
+	} {
+		w := asked(s, "GET", "/", c.host, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", c.site) })
+		if w.Code != c.want {
+			t.Errorf("host %q, site %q: %d, want %d", c.host, c.site, w.Code, c.want)
+		}
+		if w.Code == http.StatusOK && w.Header().Get("Content-Security-Policy") == "" {
+			t.Error("the page has no content security policy")
+		}
+	}
+}

@@ -1,0 +1,30 @@
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { FleetPage } from "./fleet";
+import { signIn, useFleet, useNow } from "./live";
+import { ObjectPage } from "./object";
+import { parseRoute } from "./view";
+
+function App() {
+  const fleet = useFleet(), now = useNow();
+  const [route, setRoute] = useState(parseRoute(location.hash));
+  useEffect(() => {
+    const changed = () => setRoute(parseRoute(location.hash));
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return (
+    <>
+      <header><h1><a href="#/">{document.title}</a></h1>
+        <span role="status" class={fleet.live ? "live" : "lost"}>{fleet.live ? "live" : fleet.loaded ? "no connection; what is shown may be old" : "connecting"}</span>
+      </header>
+      <main>
+        {route.page === "fleet" ? <FleetPage fleet={fleet} view={route.view} now={now} /> : <ObjectPage subject={route} fleet={fleet} now={now} beside={route.beside} />}
+      </main>
+    </>
+  );
+}
+
+const root = document.getElementById("app")!;
+const refused = (text: string) => render(<main><h1>Millwright</h1><p role="alert">{text}</p></main>, root);
+signIn().then((problem) => (problem ? refused(problem) : render(<App />, root)), (e: unknown) => refused(String(e)));

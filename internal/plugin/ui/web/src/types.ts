@@ -1,0 +1,49 @@
+// The documents that the server sends: rows.go, feed.go and objects.go have the same fields.
+
+export type State =
+  | "Stuck" | "Failed" | "Degraded" | "Waiting" | "Deleting" | "Progressing" | "Healthy" | "Gone" | "Unknown" | "Ambiguous";
+
+export interface Subject { api?: string; kind: string; namespace?: string; name: string }
+
+export interface Counts { wanted: number; have: number; updated: number; ready: number; available: number }
+
+export interface Row extends Subject {
+  id: string; owner?: string; state: State; reason?: string; sentence?: string; next?: string; because?: Cause[];
+  created: string; deleted?: string; phase?: string; node?: string; zone?: string; type?: string; provider?: string;
+  counts?: Counts;
+}
+
+export interface Cause { source?: string; reason?: string; message: string; since?: string }
+
+export interface Branch extends Subject { state: State; reason: string; because?: Cause[]; parts?: Branch[] }
+
+export interface Answer extends Subject {
+  state: State; reason: string; sentence: string; because?: Cause[]; next: string; gaps?: string[]; tree?: Branch;
+}
+
+export interface Change {
+  at: string; whole?: boolean; rows?: Row[]; removed?: string[]; gaps: string[] | null; controllers: Answer[] | null;
+}
+
+export interface Happened { at: string; by?: string; what: string; message?: string; count?: number }
+
+export interface Pod { namespace: string; name: string; phase: string; owner?: string; budget?: string; blocked?: boolean }
+
+export interface NodePage {
+  name: string; created: string; unschedulable?: boolean; kubelet?: string;
+  conditions: { type: string; status: string; message?: string; since: string }[] | null;
+  pods: Pod[] | null;
+}
+
+export interface Page {
+  at: string; answer: Answer; uid?: string; history?: { events: Happened[] | null; gaps?: string[]; where?: string; expires?: string };
+  node?: NodePage; yaml?: string; error?: string;
+}
+
+// severity is the order of states, the worst first; it is the order of `kubectl machine why`.
+export const severity: State[] = ["Failed", "Stuck", "Degraded", "Waiting", "Unknown", "Progressing", "Deleting", "Gone", "Ambiguous", "Healthy"];
+
+export const rank = (s: State): number => severity.indexOf(s);
+
+// wrong are the states in which a person may have to act.
+export const wrong: State[] = ["Stuck", "Failed", "Degraded", "Waiting", "Unknown"];

@@ -1,0 +1,124 @@
+// The state of the fleet's view is in the address behind #, so that a view can be sent.
+
+import { rank, wrong, type Row } from "./types";
+
+export const dimensions = ["set", "zone", "type", "provider", "phase", "namespace"] as const;
+export type Dimension = (typeof dimensions)[number];
+
+export interface View { text: string; by: Dimension; states: string[] }
+
+export type Route =
+  | { page: "fleet"; view: View }
+  | { page: "object"; api: string; kind: string; namespace: string; name: string; beside: string };
+
+const path = (...parts: string[]) => "#/" + parts.map(encodeURIComponent).join("/");
+
+export function parseRoute(hash: string): Route {
+  const [place = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const parts = place.split("/").map(decode);
+  const q = new URLSearchParams(query);
+  if (parts[0] === "object" && parts.length === 5) {
+    const [, api, kind, namespace, name] = parts as [string, string, string, string, string];
+    return { page: "object", api, kind, namespace, name, beside: q.get("beside") ?? "" };
+  }
+  const by = q.get("by") as Dimension;
+  const states = (q.get("states") ?? "").split(",").filter(Boolean);
+  return { page: "fleet", view: { text: q.get("q") ?? "", by: dimensions.includes(by) ? by : "set", states } };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export function fleetAddress(v: View): string {
+  const q = new URLSearchParams();
+  if (v.text) q.set("q", v.text);
+  if (v.by !== "set") q.set("by", v.by);
+  if (v.states.length) q.set("states", v.states.join(","));
+  const text = q.toString();
+  return "#/" + (text ? "?" + text : "");
+}
+
+export function objectAddress(o: { api?: string; kind: string; namespace?: string; name: string }, beside = ""): string {
+  return path("object", o.api ?? "", o.kind, o.namespace ?? "", o.name) + (beside ? "?beside=" + encodeURIComponent(beside) : "");
+}
+
+// terms of a search: words that must all occur, and key:value pairs that must be equal.
+export function matches(r: Row, text: string, setOf: (r: Row) => string): boolean {
+  return text.toLowerCase().split(/\s+/).filter(Boolean).every((term) => {
+    const [key, value] = term.split(/:(.*)/s, 2) as [string, string | undefined];
+    if (value !== undefined && (dimensions as readonly string[]).includes(key)) {
+      return valueOf(r, key as Dimension, setOf).toLowerCase() === value;
+    }
+    if (value !== undefined && key === "state") return r.state.toLowerCase() === value;
+    return [r.name, r.node, r.zone, r.type, r.phase, r.state, r.reason, r.namespace, setOf(r)].some((s) => s?.toLowerCase().includes(term));
+  });
+}
+
+export function valueOf(r: Row, by: Dimension, setOf: (r: Row) => string): string {
+  switch (by) {
+    case "set": return setOf(r);
+    case "namespace": return r.namespace ?? "";
+    default: return r[by] ?? "";
+  }
+}
+
+export interface Group { name: string; rows: Row[]; worst: number }
+
+// grouped are the machines by a dimension, the groups with the worst machines first.
+export function grouped(rows: Row[], by: Dimension, setOf: (r: Row) => string): Group[] {
+  const groups = new Map<string, Group>();
+  for (const r of rows) {
+    const name = valueOf(r, by, setOf);
+    let g = groups.get(name);
+    if (!g) groups.set(name, (g = { name, rows: [], worst: 99 }));
+    g.rows.push(r);
+    g.worst = Math.min(g.worst, rank(r.state));
+  }
+  return [...groups.values()].sort((a, b) => a.worst - b.worst || compare(a.name, b.name));
+}
+
+export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+export const worstFirst = (a: Row, b: Row): number =>
+  rank(a.state) - rank(b.state) || compare(a.kind, b.kind) || compare(a.namespace ?? "", b.namespace ?? "") || compare(a.name, b.name);
+
+// Trouble is an object in trouble, with the others of the same owner that have the same reason.
+export interface Trouble { row: Row; more: Row[] }
+
+// troublesOf are the troubles of a fleet, the worst first. A set or deployment that is only degraded because of machines
+// in trouble says the same as these, and is left out.
+export function troublesOf(rows: Row[]): Trouble[] {
+  const byID = new Map(rows.map((r) => [r.id, r]));
+  const bad = rows.filter((r) => wrong.includes(r.state)).sort(worstFirst);
+  const owners = new Set<string | undefined>();
+  for (const r of bad) {
+    if (r.kind === "Machine") owners.add(r.owner).add(byID.get(r.owner ?? "")?.owner);
+  }
+  const found = new Map<string, Trouble>();
+  for (const r of bad) {
+    if (r.state === "Degraded" && owners.has(r.id)) continue;
+    const key = [r.owner ?? r.id, r.kind, r.state, r.reason, r.because?.[0]?.message].join("|");
+    const first = found.get(key);
+    if (first) first.more.push(r);
+    else found.set(key, { row: r, more: [] });
+  }
+  return [...found.values()];
+}
+
+// since is a duration as kubectl prints ages; empty if the time is not known.
+export function since(from: string, to: number): string {
+  if (!(Date.parse(from) > 0)) return "";
+  const s = Math.max(0, Math.round((to - Date.parse(from)) / 1000));
+  if (s < 120) return s + "s";
+  if (s < 2 * 3600) return Math.floor(s / 60) + "m";
+  if (s < 48 * 3600) return Math.floor(s / 3600) + "h";
+  return Math.floor(s / 86400) + "d";
+}
+
+// ago is the same in words.
+export const ago = (from: string | undefined, to: number): string => (from && since(from, to) ? since(from, to) + " ago" : "");
