@@ -56,7 +56,7 @@ func rollClient(api string) client.Client {
 		WithStatusSubresource(&v1beta1.MachineDeployment{}, &v1alpha1.MachineDeployment{}).Build()
 }
 
-// TestRolloutRefuses: bad input is refused with one clear sentence, and changes nothing.
+// TestRolloutRefuses: invalid input returns an error of one sentence, and changes no object.
 func TestRolloutRefuses(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"undo", "no machine deployment: use for example machinedeployment/mill"},
@@ -126,12 +126,12 @@ func TestRolloutChooses(t *testing.T) {
 		{"md -l pool=a", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "both APIs have one with the label"},
 		{"machinedeployments.machine.sapcloud.io -l pool=a", paused("machine.sapcloud.io/other"), "", "the kind says the API"},
 		{"md -l pool=a --api openshift", paused("machine.openshift.io/other"), "", "and so does the flag"},
-		{"md -l pool=z", no, "", "nothing has the label, which is no error to kubectl"},
+		{"md -l pool=z", no, "", "no object has the label, which is no error to kubectl"},
 		{"md -l pool=a -n elsewhere", strings.Replace(no, planSpace, "elsewhere", 1), "", "they are in another namespace"},
 		{"-f testdata/rollout/pools.yaml", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "other objects of the file are left out"},
 		{"-f testdata/rollout/pools.yaml -l pool=z", no, "", "the labels are those of the stored objects"},
 		{"-R -f testdata/rollout", "", `unknown API "cluster.x-k8s.io"`, "folders are read"},
-		{"-f testdata/rollout/gone.yaml", paused("machine.sapcloud.io/other"), "machinedeployment/gone not found", "the mistakes are told, and the others are done"},
+		{"-f testdata/rollout/gone.yaml", paused("machine.sapcloud.io/other"), "machinedeployment/gone not found", "the error is reported, and the others are paused"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var objects []client.Object
