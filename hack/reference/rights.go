@@ -30,16 +30,16 @@ func programs() []program {
 		{"machine-controller-manager", "machine-controller-manager", "Of account `machine-controller-manager` in `millwright-system`, and of `machineset-controller` besides its own.", nil},
 		{"machineset-controller", "machineset-controller", "Of account `machineset-controller` in `millwright-system`, besides those of machine-controller-manager.", nil},
 		{"machine-api-operator", "machine-api-operator", "Of account `machine-api-operator` in `openshift-machine-api`.", nil},
-		{"machine-api-controllers", "what machine-api-operator runs", "Of account `machine-api-controllers` in `openshift-machine-api`, under which the machine controller, machineset-controller, nodelink-controller and machine-healthcheck run in one pod.", nil},
+		{"machine-api-controllers", "Operands of machine-api-operator", "Of account `machine-api-controllers` in `openshift-machine-api`, under which the machine controller, machineset-controller, nodelink-controller and machine-healthcheck run in one pod.", nil},
 	}
 }
 
 // reasons are those of rights that are listed without one: by hand in a file of config/rbac, or beside the code that uses them.
 var reasons = map[string]string{
-	"leader_election.yaml":           "Leading.",
-	"role_external_remediation.yaml": "Remediation templates and requests of others: nothing, until the cluster has a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied ([how](../external-remediation.md)).",
-	"internal/controller/csr":        "The certificate requests of kubelets, the nodes that there are already, the bootstrap token that a request came with, and events that say on a request why it is not approved.",
-	"internal/controller/postmortem": "Evidence of machines that failed, and the events that are part of it.",
+	"leader_election.yaml":           "Leader election.",
+	"role_external_remediation.yaml": "Remediation templates and requests of other controllers: no rights, until the cluster has a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied. See [external-remediation.md](../external-remediation.md).",
+	"internal/controller/csr":        "The certificate requests of kubelets, the existing nodes, the bootstrap token of a request, and events about requests that are not approved.",
+	"internal/controller/postmortem": "Evidence of failed machines, and the events in it.",
 }
 
 // right is that of one resource, or URL, in one place.
@@ -53,10 +53,10 @@ type reason struct {
 
 const rightsHead = `# Rights
 
-What each program may do in a cluster, and why: the roles of ` + "`config/rbac`" + `, as ` + "`config/default`" + `, the chart and the operator bring them. A right that names no
-namespace holds in the whole cluster. [security.md](../security.md) says what an attacker could do with them.
+The rights of each program in a cluster, and their reasons. They are in the roles of ` + "`config/rbac`" + `, which ` + "`config/default`" + `, the chart and the operator install. A
+right without a namespace applies to the whole cluster. [security.md](../security.md) says what an attacker could do with these rights.
 
-Where they can, programs work without a right that they do not have: their logs name it once.
+If possible, a program works without a missing right, and logs it one time.
 `
 
 // rightsPage is the page of rights.
@@ -103,20 +103,20 @@ func together(rights []right) (out []right) {
 const rightsFoot = `
 ## Clouds
 
-With the machine controller of a cloud the account ` + "`machine-controller`" + ` may get ` + "`Infrastructure/cluster`" + `, and the ConfigMaps
-` + "`kube-cloud-config`" + ` and ` + "`cloud-provider-config`" + ` of every namespace: outside of OpenShift the API server has to answer that they do not exist
-(` + "`config/manager/machine-controller/rights`" + `). The claims of addresses that vSphere's makes are in ` + "`config/rbac/vsphere`" + `,
-which you apply where you need them ([how](../providers/vsphere.md#static-addresses)).
+With the machine controller of a cloud, the account ` + "`machine-controller`" + ` may get ` + "`Infrastructure/cluster`" + `, and the ConfigMaps
+` + "`kube-cloud-config`" + ` and ` + "`cloud-provider-config`" + ` of every namespace: outside of OpenShift the API server must answer that they do not exist
+(` + "`config/manager/machine-controller/rights`" + `). The rights for claims of addresses on vSphere are in ` + "`config/rbac/vsphere`" + `.
+Apply them if you use [static addresses](../providers/vsphere.md#static-addresses).
 
 ## termination-handler
 
-The DaemonSet's account ` + "`machine-api-termination-handler`" + ` has what the cluster grants it: to get its node and to patch the node's status
-([how](../termination-handler.md)).
+The account ` + "`machine-api-termination-handler`" + ` of the DaemonSet has the rights that the cluster grants it: to get its node, and to patch the status of the node.
+See [termination-handler.md](../termination-handler.md).
 
 ## People
 
-` + "`config/rbac/aggregate.yaml`" + ` lets who may view a namespace see its machines, sets, deployments, classes and checks, and who may edit one change and
-scale them. ` + "`millwright-metrics-reader`" + ` lets whom it is bound to read ` + "`/metrics`" + `.
+With ` + "`config/rbac/aggregate.yaml`" + `, users who may view a namespace may view its machines, sets, deployments, classes and checks. Users who may edit a namespace
+may change and scale them. Accounts with the ClusterRole ` + "`millwright-metrics-reader`" + ` may read ` + "`/metrics`" + `.
 `
 
 // reasons are those of a program: of the lists beside code, and of roles that are written by hand.
