@@ -102,12 +102,12 @@ type ClusterStatus struct {
 	// +nullable
 	APIEndpoints []APIEndpoint `json:"apiEndpoints,omitempty"`
 
-	// ErrorReason is one word for what only a person can mend.
+	// ErrorReason names an error that a user must fix.
 	//
 	// +optional
 	ErrorReason string `json:"errorReason,omitempty"`
 
-	// ErrorMessage says for people what only a person can mend.
+	// ErrorMessage explains an error that a user must fix.
 	//
 	// +optional
 	ErrorMessage string `json:"errorMessage,omitempty"`

@@ -15,8 +15,8 @@ import (
 // - spec.metadata and spec.taints replace those of the living machines, from where they are added to nodes.
 // - spec.lifecycleHooks are for machines to come.
 //
-// A deployment owns the sets that it made. It never takes over a set that somebody else made, even if the selector matches; a set
-// of its own that was left behind by an orphaning deletion is taken over again by a deployment of the same name.
+// A deployment owns the sets that it created. It never adopts a set that another client created, even if the selector matches. After
+// an orphaning deletion, a deployment of the same name adopts the sets of the deleted deployment.
 //
 // The short name avoids md, mc, mcd, mcp, mcs, ms and mp, which other groups use for kinds that live in the same clusters.
 //
@@ -117,7 +117,7 @@ type MachineDeploymentStrategyType string
 const (
 	// RollingUpdateMachineDeploymentStrategyType replaces machines step by step within bounds.
 	RollingUpdateMachineDeploymentStrategyType MachineDeploymentStrategyType = "RollingUpdate"
-	// OnDeleteMachineDeploymentStrategyType replaces a machine when somebody deletes it.
+	// OnDeleteMachineDeploymentStrategyType replaces a machine when a client deletes it.
 	OnDeleteMachineDeploymentStrategyType MachineDeploymentStrategyType = "OnDelete"
 	// RecreateMachineDeploymentStrategyType removes all old machines before it makes new ones.
 	RecreateMachineDeploymentStrategyType MachineDeploymentStrategyType = "Recreate"
@@ -150,8 +150,8 @@ type MachineRollingUpdateDeployment struct {
 	// +optional
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
-	// DeletePolicy is Random, which is the effective default, Newest or Oldest: which machine of a set goes first, after
-	// those that somebody asked to delete and those that are not ready. It counts for every strategy.
+	// DeletePolicy is Random, which is the effective default, Newest or Oldest. It selects the machine of a set that is
+	// deleted first, after the machines that a user marked and those that are not ready. It applies to every strategy.
 	//
 	// +optional
 	DeletePolicy string `json:"deletePolicy,omitempty"`
