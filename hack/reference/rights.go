@@ -16,11 +16,11 @@ import (
 	"github.com/millwright-dev/millwright/config"
 )
 
-// program is whose rights are in a folder of config/rbac.
+// program is the program whose rights are in a folder of config/rbac.
 type program struct {
-	// dir is the folder, and says the rest of its rights' reasons.
+	// dir is the folder. about is the introduction.
 	dir, title, about string
-	// also are folders of code that lists rights beside it, as hack/generate has them.
+	// also are folders of code with markers for rights, as in hack/generate.
 	also []string
 }
 
@@ -34,7 +34,8 @@ func programs() []program {
 	}
 }
 
-// reasons are those of rights that are listed without one: by hand in a file of config/rbac, or beside the code that uses them.
+// reasons are the reasons of rights without a comment: of manual files in config/rbac, and of markers beside the code that uses
+// the rights.
 var reasons = map[string]string{
 	"leader_election.yaml":           "Leader election.",
 	"role_external_remediation.yaml": "Remediation templates and requests of other controllers: no rights, until the cluster has a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied. See [external-remediation.md](../external-remediation.md).",
@@ -42,10 +43,10 @@ var reasons = map[string]string{
 	"internal/controller/postmortem": "Evidence of failed machines, and the events in it.",
 }
 
-// right is that of one resource, or URL, in one place.
+// right is a right for one resource, or URL, in one place.
 type right struct{ where, resource, names, verbs string }
 
-// reason is why some rights are needed.
+// reason is the reason for some rights.
 type reason struct {
 	text   string
 	rights []right
@@ -59,7 +60,7 @@ right without a namespace applies to the whole cluster. [security.md](../securit
 If possible, a program works without a missing right, and logs it one time.
 `
 
-// rightsPage is the page of rights.
+// rightsPage returns the page of rights.
 func rightsPage(root string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, mark, "config/rbac")
@@ -86,7 +87,7 @@ func rightsPage(root string) (string, error) {
 	return b.String(), nil
 }
 
-// together has rights that follow each other, and differ in their resource only, in one.
+// together joins consecutive rights that differ only in their resource.
 func together(rights []right) (out []right) {
 	for _, r := range rights {
 		r.resource = code(r.resource)
@@ -119,7 +120,7 @@ With ` + "`config/rbac/aggregate.yaml`" + `, users who may view a namespace may 
 may change and scale them. Accounts with the ClusterRole ` + "`millwright-metrics-reader`" + ` may read ` + "`/metrics`" + `.
 `
 
-// reasons are those of a program: of the lists beside code, and of roles that are written by hand.
+// reasons returns the reasons of a program: from the markers beside code, and from manual roles.
 func (p program) reasons(root string) (out []reason, err error) {
 	for _, dir := range append([]string{filepath.Join("config", "rbac", p.dir)}, p.also...) {
 		listed, err := listedIn(root, dir)
@@ -133,7 +134,7 @@ func (p program) reasons(root string) (out []reason, err error) {
 		return nil, fmt.Errorf("looking for roles: %w", err)
 	}
 	for _, file := range files {
-		if filepath.Base(file) == "role.yaml" { // made of the lists
+		if filepath.Base(file) == "role.yaml" { // generated from the markers
 			continue
 		}
 		rights, roles, err := rolesOf(file)
@@ -149,7 +150,7 @@ func (p program) reasons(root string) (out []reason, err error) {
 
 const marker = "+kubebuilder:rbac:"
 
-// listedIn are the markers of a folder, by the comments above them.
+// listedIn returns the markers of a folder, by the comments above them.
 func listedIn(root, dir string) (out []reason, err error) {
 	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 	if err != nil {
@@ -170,7 +171,7 @@ func listedIn(root, dir string) (out []reason, err error) {
 	return out, nil
 }
 
-// listed are the rights of one comment, and its words.
+// listed returns the rights of one comment, and its words.
 func listed(group *ast.CommentGroup) (r reason) {
 	var text []string
 	for _, c := range group.List {
@@ -186,7 +187,7 @@ func listed(group *ast.CommentGroup) (r reason) {
 	return r
 }
 
-// rightsOf are those of one marker: groups="",namespace=kube-system,resources=secrets,verbs=get;create.
+// rightsOf returns the rights of one marker: groups="",namespace=kube-system,resources=secrets,verbs=get;create.
 func rightsOf(list string) (out []right) {
 	has := map[string][]string{}
 	for part := range strings.SplitSeq(list, ",") {
@@ -202,7 +203,7 @@ func rightsOf(list string) (out []right) {
 
 const everywhere = "the cluster"
 
-// rule is a rule as rights, one for each resource.
+// rule returns a rule as rights, one for each resource.
 func rule(where string, r rbacv1.PolicyRule) (out []right) {
 	for _, group := range r.APIGroups {
 		for _, resource := range r.Resources {
@@ -227,7 +228,7 @@ func codes(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// rolesOf are the rights of the roles in a file, and how many roles there are.
+// rolesOf returns the rights of the roles in a file, and the number of roles.
 func rolesOf(file string) (out []right, roles int, err error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
