@@ -46,7 +46,7 @@ machine until all machines are Running with Ready nodes, and back. Other measure
   --provider    the requests to a simulated cloud for each machine, while a fleet is
                 created, runs unchanged and is deleted
 
-bench prints each result with its limit. With -o it prints one document at the end, with
+bench prints each result with its budget. With -o it prints one document at the end, with
 --rounds the median of the rounds. With --store it writes the results to a file, and
 prints the previous results beside the new ones. Run no other load on the computer.`,
 		Args: cobra.NoArgs,

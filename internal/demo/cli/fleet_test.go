@@ -178,7 +178,7 @@ func TestUpNoticesADeadController(t *testing.T) {
 		t.Errorf("it took %s to see that a controller is dead", took)
 	}
 	if !errors.Is(err, plugin.ErrReported) {
-		t.Fatalf("%v, want an error that was told", err)
+		t.Fatalf("%v, want an error that was reported", err)
 	}
 	var out strings.Builder
 	if err := u.report(&out, f, began, machines, errors.Join(err)); err != nil {
