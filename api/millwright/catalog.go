@@ -125,7 +125,7 @@ var machineKeys = []Key{
 		DrainOrder,
 		[]string{"Pod"},
 		Person, Integer, nil, "an integer", "`0`",
-		"Order of the pod when its node is drained. Pods with a higher number are evicted after all pods with a lower number have ended.",
+		"When the pod leaves a node that is drained: those with a lower number are gone before those with a higher one are asked.",
 	},
 }
 
@@ -150,7 +150,7 @@ var setKeys = []Key{
 		ApproveOrphans,
 		[]string{"MachineClass", "MachineSet (OpenShift)", "Machine (OpenShift)"},
 		Person, Approval, nil, "a number of instances, or provider IDs", nothing,
-		"Allows the orphan collector to remove this number of instances at once, or the named instances, even if another owner created them or their nodes are Ready.",
+		"Allows the orphan collector to remove so many instances at once, or just those named, whoever made them and although their nodes are Ready.",
 	},
 	{
 		Fallback,
@@ -172,7 +172,7 @@ var rolloutKeys = []Key{
 		"Stops a rollout after so many new machines in a row did not become ready.",
 	},
 	{
-		RolloutReadyWithin, deployment, Person, Duration, nil, `a duration like "20m"`, "only a machine in phase Failed counts as failed",
+		RolloutReadyWithin, deployment, Person, Duration, nil, `a duration like "20m"`, "only a machine that was given up counts as failed",
 		"How long a new machine may take until it counts as failed.",
 	},
 	{
@@ -305,13 +305,13 @@ var writtenKeys = []Key{
 		Template,
 		[]string{"MachineSet (OpenShift)"},
 		Controller, Text, nil, "a fingerprint", nothing,
-		"Template from which the set was created. With it, the controller distinguishes defaults that were added later from a change.",
+		"Which template the set was made from, so that defaults which somebody filled in are told from a change.",
 	},
 	{
 		Capacity,
 		[]string{"MachineSet (OpenShift)", "MachineDeployment (OpenShift)"},
 		Controller, JSON, nil, "annotations of the autoscaler, and what of each is the controller's", nothing,
-		"The values that the controller wrote into the annotations for scaling from zero, to distinguish them from values of a user. It replaces `capacity-labels`, which is read one time and removed.",
+		"What of the annotations that the autoscaler reads to scale from zero is the controller's, so that it is told from the user's. It took the place of `capacity-labels`, which is read once and taken off.",
 	},
 	{
 		AllowedSize, sets, Controller, Count, nil, "a number of machines", nothing,
