@@ -45,7 +45,7 @@ func policies(t *testing.T, file string) (policy *admissionv1.ValidatingAdmissio
 	return policy, binding
 }
 
-// TestVSpherePolicies holds the policies of failure domains to what people know them by.
+// TestVSpherePolicies checks the names and fields by which users know the policies of failure domains.
 func TestVSpherePolicies(t *testing.T) {
 	for file, want := range map[string]struct {
 		name  string
@@ -92,7 +92,8 @@ func TestVSpherePolicies(t *testing.T) {
 	}
 }
 
-// TestStrictIsAChoice: whoever installs all of admission/ but one file refuses nothing of machine.sapcloud.io that is stored by default.
+// TestStrictIsAChoice: all files of admission/ except for one refuse no object of machine.sapcloud.io that is stored by
+// default.
 func TestStrictIsAChoice(t *testing.T) {
 	files, err := fs.Glob(config.FS, "admission/*.yaml")
 	if err != nil || len(files) == 0 {

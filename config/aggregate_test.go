@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/config"
 )
 
-// TestRolesOfNamespacesCoverEveryKind: who may view a namespace sees each kind in it, who may edit it changes each, and scales what has
-// a size; neither gets more by these roles.
+// TestRolesOfNamespacesCoverEveryKind: users who may view a namespace see each kind in it. Users who may edit it change each
+// kind, and scale each kind with a scale subresource. These roles grant nothing else.
 func TestRolesOfNamespacesCoverEveryKind(t *testing.T) {
 	want := map[string][]string{}
 	crds, err := config.CRDs()

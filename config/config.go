@@ -1,4 +1,4 @@
-// Package config carries the manifests of this directory inside binaries, so that installing needs no checkout.
+// Package config embeds the manifests of this directory in binaries, so that an installation needs no checkout.
 package config
 
 import (
@@ -17,17 +17,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FS holds the manifests as they are in this directory: crd/*.yaml, webhook/*.yaml and the roles of each binary, with their
-// bindings and with what admission adds to them; operator/operands/*.yaml and the DaemonSet of termination-handler/ are what the
-// operator runs. Each policy of admission/ is a choice: vsphere_*.yaml are for machine.openshift.io
-// on vSphere, each with its binding; strict_policy.yaml is for machine.sapcloud.io, and has no effect without strict_binding.yaml.
+// FS holds the manifests as in this directory: crd/*.yaml, webhook/*.yaml, and the roles of each binary with their bindings and
+// admission policies. The operator installs operator/operands/*.yaml and the DaemonSet of termination-handler/. Each policy of
+// admission/ is optional: vsphere_*.yaml, each with its binding, are for machine.openshift.io on vSphere. strict_policy.yaml is
+// for machine.sapcloud.io, and has no effect without strict_binding.yaml.
 //
 //go:embed admission/*.yaml crd/*.yaml webhook/*.yaml rbac/*/role*.yaml rbac/*/leader_election.yaml rbac/*/admission.yaml
 //go:embed operator/operands/*.yaml termination-handler/daemonset.yaml
 var FS embed.FS
 
-// CRDs returns the CustomResourceDefinitions of both APIs, sorted by file name and thus by group and plural. Each call
-// returns fresh objects. An error means that a manifest of this very binary cannot be read.
+// CRDs returns the CustomResourceDefinitions of both APIs, sorted by file name and thus by group and plural. Each call returns
+// new objects. An error means that an embedded manifest cannot be parsed.
 func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := fs.Glob(FS, "crd/*_*.yaml")
 	if err != nil {
@@ -48,9 +48,8 @@ func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return crds, nil
 }
 
-// Webhooks returns the webhook configurations, without a CA: whoever installs them asks for one in an annotation, or leaves it to
-// the process that serves the webhooks. Each call returns fresh objects. An error means that a manifest of this very binary
-// cannot be read.
+// Webhooks returns the webhook configurations without a CA. The installer requests a CA with an annotation, or leaves it to the
+// process that serves the webhooks. Each call returns new objects. An error means that an embedded manifest cannot be parsed.
 func Webhooks() ([]*admissionregistrationv1.MutatingWebhookConfiguration, []*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
 	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	validating, warnings := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -66,8 +65,8 @@ func Webhooks() ([]*admissionregistrationv1.MutatingWebhookConfiguration, []*adm
 	return []*admissionregistrationv1.MutatingWebhookConfiguration{mutating}, []*admissionregistrationv1.ValidatingWebhookConfiguration{validating, warnings}, nil
 }
 
-// RolesIn returns the roles among the objects of a manifest of rbac/, in their order. A Role comes as a ClusterRole with a
-// namespace, of whose fields it has some; its Kind says which it is.
+// RolesIn returns the roles among the objects of a manifest of rbac/, in their order. A Role is returned as a ClusterRole with
+// a namespace, because its fields are a subset. The Kind distinguishes them.
 func RolesIn(manifest []byte) (out []rbacv1.ClusterRole, err error) {
 	for decoder := streams.NewYAMLOrJSONDecoder(bytes.NewReader(manifest), 4096); ; {
 		var role rbacv1.ClusterRole

@@ -52,8 +52,9 @@ func TestKustomizationListsEveryCRD(t *testing.T) {
 	}
 }
 
-// TestCategory: `kubectl get millwright` lists the kinds of both APIs. A category of the name of a kind would hide that: kubectl
-// looks for categories first, and "kubectl get machines x" would then ask for several kinds, which goes with no name.
+// TestCategory: `kubectl get millwright` lists the kinds of both APIs. A category must not have the name of a kind, because
+// kubectl searches categories first: "kubectl get machines x" would request several kinds, which cannot be combined with a
+// name.
 func TestCategory(t *testing.T) {
 	for name, crd := range crds(t) {
 		if diff := cmp.Diff([]string{"millwright"}, crd.Spec.Names.Categories); diff != "" {

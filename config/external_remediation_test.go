@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// shippedAggregate reads the role that collects the rights for kinds of users, and
-// its binding.
+// shippedAggregate reads the role that aggregates the rights for the kinds of users, and its binding.
 func shippedAggregate(t *testing.T) (role rbacv1.ClusterRole, binding rbacv1.RoleBinding) {
 	t.Helper()
 	raw, err := os.ReadFile("rbac/machine-controller-manager/role_external_remediation.yaml")
@@ -33,8 +32,7 @@ func shippedAggregate(t *testing.T) (role rbacv1.ClusterRole, binding rbacv1.Rol
 	return role, binding
 }
 
-// aggregates says of a ClusterRole with such labels, as the control plane does,
-// whether its rules are added to another.
+// aggregates reports whether the control plane would add the rules of a ClusterRole with the given labels to another.
 func aggregates(t *testing.T, into *rbacv1.ClusterRole, set map[string]string) bool {
 	t.Helper()
 	return into.AggregationRule != nil && slices.ContainsFunc(into.AggregationRule.ClusterRoleSelectors, func(s metav1.LabelSelector) bool {
@@ -68,7 +66,7 @@ func TestRowsOfExternalRemediation(t *testing.T) {
 	}
 }
 
-// Rights that others define hold where machines are, and nowhere else.
+// Rights that users define apply in the namespace of the machines, and nowhere else.
 func TestExternalRemediationIsBoundToTheNamespace(t *testing.T) {
 	role, binding := shippedAggregate(t)
 	if len(role.Rules) > 0 {
@@ -82,8 +80,8 @@ func TestExternalRemediationIsBoundToTheNamespace(t *testing.T) {
 	}
 }
 
-// The ClusterRole that the page shows is one that works: it is aggregated, and
-// grants what a health check does with templates and requests.
+// The ClusterRole on the page works: it is aggregated, and grants the rights that a health check needs for templates and
+// requests.
 func TestExternalRemediationAsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/external-remediation.md")
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/millwright-dev/millwright/config"
 )
 
-// published is the module that has the manifests of OpenShift's kinds, and where in it they are.
+// published is the module with the manifests of OpenShift's kinds, and their folder in it.
 const (
 	published          = "github.com/openshift/api"
 	publishedManifests = "machine/v1beta1/zz_generated.crd-manifests"
 )
 
-// module is where the go command has the files of a module, and the version that go.mod pins.
+// module returns the folder in which the go command has the files of a module, and the version that go.mod pins.
 func module(t *testing.T, name string) (dir, version string) {
 	t.Helper()
-	if _, err := os.Stat("../go.mod"); err != nil { // so that Go's cache of results sees that the version is another one
+	if _, err := os.Stat("../go.mod"); err != nil { // so that Go's test cache notices a new version
 		t.Fatal(err)
 	}
 	c := exec.Command("go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", name)
@@ -37,9 +37,9 @@ func module(t *testing.T, name string) (dir, version string) {
 	return string(out)[:at], strings.TrimSpace(string(out)[at:])
 }
 
-// What clients of the published kinds may write is stored whole, and what they may not is refused: not a field is missing,
-// not a pattern and not a rule. The first document, a comment that says where the copy is from, is ours, and so is the
-// category by which kubectl lists the kinds of both APIs together.
+// A valid object of the published kinds is stored without changes, and an invalid one is refused: no field, no pattern and no
+// rule is missing. The differences are the first document, a comment about the origin of the copy, and the category with which
+// kubectl lists the kinds of both APIs together.
 func TestOpenShiftKindsAreAsPublished(t *testing.T) {
 	dir, version := module(t, published)
 	for file, source := range map[string]string{
@@ -73,7 +73,7 @@ func TestOpenShiftKindsAreAsPublished(t *testing.T) {
 	}
 }
 
-// manifest decodes the one document of a manifest.
+// manifest decodes the only document of a manifest.
 func manifest(t *testing.T, raw string) (out map[string]any) {
 	t.Helper()
 	if err := yaml.UnmarshalStrict([]byte(raw), &out); err != nil {

@@ -28,7 +28,7 @@ func shipped(t *testing.T, file string, into any) {
 	}
 }
 
-// Spec 4.7: the check that replaces machines whose instances go.
+// Spec 4.7: the check that replaces machines whose instances the cloud ends.
 func TestTerminationHealthCheck(t *testing.T) {
 	var got machinev1.MachineHealthCheck
 	shipped(t, "machinehealthcheck.yaml", &got)
@@ -48,7 +48,7 @@ func TestTerminationHealthCheck(t *testing.T) {
 	}
 }
 
-// Spec 7.6: the DaemonSet. It acts as the kubelet, with no rights of its own.
+// Spec 7.6: the DaemonSet. It acts as the kubelet, and has no rights of its own.
 func TestTerminationDaemonSet(t *testing.T) {
 	var set appsv1.DaemonSet
 	shipped(t, "daemonset.yaml", &set)

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/config"
 )
 
-// TestWebhooks: names, paths, operations and the service are those of the original, section 6.1; whatever the webhook, nobody waits for one
-// that is down.
+// TestWebhooks: names, paths, operations and the service are those of the original, section 6.1. No request fails because a
+// webhook is down.
 func TestWebhooks(t *testing.T) {
 	type row struct{ Configuration, Name, Path, Resource string }
 	const created, changed = "CREATE", "CREATE,UPDATE"
@@ -43,7 +43,8 @@ func TestWebhooks(t *testing.T) {
 				}
 				operations += string(o)
 			}
-			// All of them: a resource like machines/status, or another version, would be asked about too.
+			// All rules: otherwise the API server would also call the webhook for a resource like machines/status, or for
+			// another version.
 			of := strings.Join(r.APIGroups, ",") + "/" + strings.Join(r.APIVersions, ",") + " " + strings.Join(r.Resources, ",")
 			got[row{configuration, name, *s.Path, of}] = operations
 		}

@@ -17,24 +17,23 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// served is what this process does for one API of the table in package apis.
+// served is the part of this process for one API of the table in package apis.
 type served struct {
 	api string
 	// setUp sets up the controllers of the API that need the infrastructure.
 	setUp func(*assembly, context.Context, ctrl.Manager) error
-	// kind shows its machines to the orphan collector; mgr is nil where this process does not
-	// serve the API.
+	// kind returns the machines of the API for the orphan collector. mgr is nil if this process does not serve the API.
 	kind func(a *assembly, mgr ctrl.Manager) collector.Kind
-	// nodes are marked that have no machine; nil where nobody asks for that.
+	// nodes are the options for marking nodes without a machine; nil if no client of the API reads such marks.
 	nodes *collector.NodeOptions
-	// shown are the kinds of objects that metrics are made of here, for the named provider.
+	// shown returns the kinds of objects that have metrics in this process, for the named provider.
 	shown func(providerName string) []statemetrics.Kind
 }
 
 // apiTable has a row for each API, in the order of the table.
 var apiTable = []served{
 	{api: provider.OpenShift, setUp: (*assembly).openshift, kind: (*assembly).openshiftKind, shown: func(name string) []statemetrics.Kind {
-		return []statemetrics.Kind{statemetrics.OpenShiftPlaces(name, openshift.ZoneLabel, openshift.InstanceTypeLabel)} // machine-controller-manager shows the machines
+		return []statemetrics.Kind{statemetrics.OpenShiftPlaces(name, openshift.ZoneLabel, openshift.InstanceTypeLabel)} // machine-controller-manager serves the metrics of machines
 	}},
 	{api: provider.Gardener, setUp: (*assembly).gardener, kind: (*assembly).gardenerKind, nodes: &collector.NodeOptions{
 		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,
@@ -44,12 +43,12 @@ var apiTable = []served{
 	}},
 }
 
-// defaults are what flags say where a machine says nothing.
+// defaults returns the values of flags for machines without a value.
 type defaults = gardener.Defaults
 
 func standardDefaults() defaults { return gardener.StandardDefaults() }
 
-// openshift leaves out deployments in a cluster with the kinds of the original only.
+// openshift omits deployments in a cluster that has only the kinds of the original.
 func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 	resolver := a.openshiftResolver(mgr)
 	if err := machines(ctx, a, mgr, openshift.Machines{HookPatience: a.machine.hooks}, resolver); err != nil {

@@ -25,10 +25,10 @@ func TestEveryAPIIsServed(t *testing.T) {
 	}
 }
 
-// TestObjectsAreShown: each API has metrics about its objects, those of the program of the original that this one takes the place of.
+// TestObjectsAreShown: each API has metrics about its objects. They are those of the original's program that this one replaces.
 func TestObjectsAreShown(t *testing.T) {
 	want := map[string][]string{
-		provider.OpenShift: nil, // machine-controller-manager shows them
+		provider.OpenShift: nil, // machine-controller-manager serves them
 		provider.Gardener:  {"mcm_machine_items_total"},
 	}
 	reader := fake.NewClientBuilder().WithScheme(run.Scheme()).Build()

@@ -2,7 +2,7 @@ package serve
 
 import "testing"
 
-// TestCalled: a provider's image is the handler of terminations, too, under that name.
+// TestCalled: the image of a provider is also the termination handler, under that name.
 func TestCalled(t *testing.T) {
 	for name, want := range map[string]string{
 		"/machine-controller-manager": "machine-controller-cloud", "machine-controller": "machine-controller-cloud", "/termination-handler": "termination-handler",

@@ -23,7 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// assembly puts the controllers of one process together.
+// assembly sets up the controllers of one process.
 type assembly struct {
 	*server
 	process  *run.Process
@@ -31,11 +31,11 @@ type assembly struct {
 	// owner has the identities of the control plane.
 	owner   identities
 	metrics *machine.Metrics
-	// approvals show the machines of each API, sources watch them.
+	// approvals return the machines of each API for the approver, and sources watch them.
 	approvals csr.Fleets
 	sources   []csr.MachineSource
 	managers  []ctrl.Manager
-	// approves is the approver of certificate requests; nil where none runs.
+	// approves is the approver of certificate requests; nil if this process has none.
 	approves *csr.Approver
 }
 
@@ -54,7 +54,7 @@ func (a *assembly) controllers(ctx context.Context) error {
 	return errors.Join(a.approver(ctx), a.orphans(ctx), run.WatchSecretBounds(a.process, source(a.plugin)))
 }
 
-// capacity tells the autoscaler what machines of an API would offer.
+// capacity publishes for the autoscaler what machines of an API would offer.
 func (a *assembly) capacity(api string, mgr ctrl.Manager, resolver dialect.Resolver[client.Object], kinds ...dialect.Scaled) error {
 	for _, k := range kinds {
 		c := capacity.New(capacity.Options{
@@ -91,21 +91,20 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	return keeper(ctx, a, mgr, lens, resolver)
 }
 
-// guarded is the provider for those who act under the lease of an API: without
-// the lease they change nothing.
+// guarded returns the provider for controllers that act under the lease of an API. Without the lease, they change nothing.
 func (a *assembly) guarded(api string) provider.Provider {
 	return decorate.Guard(a.provider, a.term(api))
 }
 
 func (a *assembly) term(api string) *leading.Term { return a.process.Term(leaseOf(api, a.plugin)) }
 
-// leaseOf is that of the machine controller of an API.
+// leaseOf returns the lease of the machine controller of an API.
 func leaseOf(api string, p Plugin) string {
 	known, _ := apis.Of(api)
 	return known.MachineLease(p.Name)
 }
 
-// source is the name under which a provider's events are told.
+// source returns the name of the source of a provider's events.
 func source(p Plugin) string { return p.Name + "controller" }
 
 func (a *assembly) targetCache() cache.Cache {
@@ -115,8 +114,8 @@ func (a *assembly) targetCache() cache.Cache {
 	return a.process.Target.GetCache()
 }
 
-// approver watches the certificate requests of the target cluster on behalf of
-// the machines of every API. The first API's lease decides who approves.
+// approver watches the certificate requests of the target cluster for the machines of every API. The process that holds the
+// lease of the first API approves.
 func (a *assembly) approver(ctx context.Context) error {
 	if a.process.Target == nil || !a.machine.approves(a.flags.APIs) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// keeper keeps evidence of the machines of one API that failed.
+// keeper stores evidence of the failed machines of one API.
 func keeper[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], resolver dialect.Resolver[M]) error {
 	nodes, err := a.process.Nodes(ctx, leaseOf(lens.API(), a.plugin))
 	if err != nil {
@@ -24,8 +24,7 @@ func keeper[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager,
 	}).SetupWithManager(mgr)
 }
 
-// requestsOf are a machine's certificate requests, where this process approves
-// such.
+// requestsOf returns the certificate requests of a machine, if this process approves them.
 func (a *assembly) requestsOf(ctx context.Context, uid string, nodes ...string) ([]postmortem.Request, error) {
 	if a.approves == nil {
 		return nil, nil

@@ -19,29 +19,32 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// identities are those of the control plane which holds the machines, or of one namespace of it. No two clusters share one.
+// identities are the identities of the control plane that has the machines, or of one namespace of it. No two clusters share an
+// identity.
 type identities struct {
-	// owner is written on instances; empty where the control plane has no identity that may be read. Then instances are
-	// made without an owner, and orphans are only reported.
+	// owner is written on instances. It is empty if no identity of the control plane can be read. Then new instances have no
+	// owner, and orphans are only reported.
 	owner string
-	// also are identities that were, or may have been, written before: an instance with one of these is ours, too.
+	// also are identities that were, or may have been, written before. An instance with one of these is ours, too.
 	also []string
-	// lacks says what keeps the control plane from having one; empty when it has.
+	// lacks says why the control plane has no identity. It is empty if it has one.
 	lacks string
 }
 
-// The ConfigMap that is the identity of a control plane whose namespace kube-system may not be read, as by the roles of the
-// originals. The identity is the ConfigMap's UID: nobody writes it, a copy in another cluster has another, and as a new
-// ConfigMap has another, too, the loss of it makes us disown instances, and never take those of others.
+// The ConfigMap that is the identity of a control plane if the UID of kube-system cannot be read, for example with the roles of
+// the originals. The identity is the UID of the ConfigMap. No client can choose this UID, and a copy in another cluster or a
+// new ConfigMap has another one. So after a loss of the ConfigMap, the control plane no longer owns its instances, but never
+// owns those of others.
 const (
 	identityName = "millwright-identity"
-	// identityOfKey has the UID of the ConfigMap for which the rest of its data was written: of a copy the rest is not believed.
+	// identityOfKey has the UID of the ConfigMap for which the other data was written. In a copy, the UID differs, and the
+	// other data is ignored.
 	identityOfKey = "uid"
-	// clusterKey has the UIDs of kube-system that were read while they could be, separated by commas.
+	// clusterKey has the UIDs of kube-system that could be read earlier, separated by commas.
 	clusterKey = "kube-system"
 )
 
-// identity reads the identities once, before anything is asked of the infrastructure.
+// identity reads the identities one time, before the first call of the infrastructure.
 func (s *server) identity(ctx context.Context, process *run.Process) (identities, error) {
 	c, err := client.New(process.Control, client.Options{Scheme: run.Scheme()})
 	if err != nil {
@@ -51,8 +54,8 @@ func (s *server) identity(ctx context.Context, process *run.Process) (identities
 	return identityOf(ctx, c, namespace, process.Log)
 }
 
-// identityOf prefers the UID of kube-system, and has both where both may be had. An API server that does not answer is an
-// error: all that is made until the next start would carry no owner.
+// identityOf prefers the UID of kube-system, and returns both identities if both can be read. An API server that does not
+// answer is an error: all new instances until the next start would have no owner.
 func identityOf(ctx context.Context, c client.Client, namespace string, log logr.Logger) (identities, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -79,7 +82,7 @@ func identityOf(ctx context.Context, c client.Client, namespace string, log logr
 	return out, nil
 }
 
-// clusterIdentity is the UID of kube-system, or why it may not be read.
+// clusterIdentity returns the UID of kube-system, or why it cannot be read.
 func clusterIdentity(ctx context.Context, c client.Reader) (uid string, refused, err error) {
 	var ns corev1.Namespace
 	err = c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &ns)
@@ -92,8 +95,8 @@ func clusterIdentity(ctx context.Context, c client.Reader) (uid string, refused,
 	return string(ns.UID), nil, nil
 }
 
-// ownIdentity is the UID of our ConfigMap, which is made where there is none, and the UIDs of kube-system on record there;
-// or why there is none. A known UID of kube-system is recorded: the right to read it may be taken away.
+// ownIdentity returns the UID of our ConfigMap, which it creates if necessary, and the recorded UIDs of kube-system; or why
+// there is no identity. It records a known UID of kube-system, because the right to read it may be revoked.
 func ownIdentity(ctx context.Context, c client.Client, namespace, cluster string) (uid string, record []string, refused, err error) {
 	if namespace == "" {
 		return "", nil, errors.New("no ConfigMap " + identityName + ": the process has no namespace of its own"), nil
@@ -107,14 +110,14 @@ func ownIdentity(ctx context.Context, c client.Client, namespace, cluster string
 		}}
 		if err = c.Create(ctx, &held); apierrors.IsAlreadyExists(err) {
 			held = corev1.ConfigMap{}
-			err = c.Get(ctx, key, &held) // another process was faster
+			err = c.Get(ctx, key, &held) // another process created it first
 		}
 	}
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
-		return "", nil, err, nil // also where there is no such namespace, or it is being deleted
+		return "", nil, err, nil // the namespace may also not exist, or be under deletion
 	case err != nil:
-		return "", nil, nil, fmt.Errorf("read or make the identity in ConfigMap %s: %w", key, err)
+		return "", nil, nil, fmt.Errorf("read or create the identity in ConfigMap %s: %w", key, err)
 	}
 	uid = string(held.UID)
 	if held.Data[identityOfKey] == uid {

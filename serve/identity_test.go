@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// plane is a control plane whose answers a test chooses; denied has "verb resource".
+// plane is a control plane whose responses a test chooses. denied has "verb resource".
 type plane struct {
 	client.Client
 	denied map[string]error
@@ -35,7 +35,7 @@ func resourceOf(o client.Object) string {
 	return "configmaps"
 }
 
-// newPlane has kube-system with the UID, and these objects.
+// newPlane returns a plane with the UID of kube-system and these objects.
 func newPlane(uid types.UID, objects ...client.Object) *plane {
 	p := &plane{denied: map[string]error{}}
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: uid}})
@@ -50,7 +50,7 @@ func newPlane(uid types.UID, objects ...client.Object) *plane {
 			if err := p.denied["create "+resourceOf(o)]; err != nil {
 				return err
 			}
-			p.made++ // an API server gives each object a UID of its own
+			p.made++ // an API server gives each object its own UID
 			o.SetUID(types.UID(fmt.Sprintf("%s-own-%d", uid, p.made)))
 			return c.Create(ctx, o, opts...)
 		},
@@ -82,8 +82,8 @@ func (p *plane) held(t *testing.T) *corev1.ConfigMap {
 	return &m
 }
 
-// TestIdentity: what may not be read is no reason not to start, and another identity takes its place; an API server that
-// does not answer is, or all that is made until the next start would carry no owner.
+// TestIdentity: if an identity cannot be read, the process starts nevertheless, and uses another identity. If the API server
+// does not answer, the process does not start, because all new instances until the next start would have no owner.
 func TestIdentity(t *testing.T) {
 	silent := errors.New("connection refused")
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "kube-system")
@@ -122,7 +122,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestIdentityLasts: restarts, rights that come and go, and the loss of the ConfigMap.
+// TestIdentityLasts: restarts, changing rights, and the loss of the ConfigMap.
 func TestIdentityLasts(t *testing.T) {
 	p := newPlane("uid-1")
 	if first, again := p.identities(t), p.identities(t); first.owner != "uid-1" || again.owner != "uid-1" || !slices.Equal(again.also, []string{"uid-1-own-1"}) || p.made != 1 {
@@ -145,13 +145,13 @@ func TestIdentityLasts(t *testing.T) {
 	}
 }
 
-// TestIdentityIsNotCopied: a ConfigMap that is restored or copied into another cluster makes that one no owner of what the
-// first has made.
+// TestIdentityIsNotCopied: a ConfigMap that is restored or copied into another cluster does not make that cluster the owner of
+// instances of the first.
 func TestIdentityIsNotCopied(t *testing.T) {
 	first := newPlane("uid-1")
 	first.identities(t)
 	copied := first.held(t)
-	copied.ResourceVersion, copied.UID = "", "uid-2-restored" // as any API server does
+	copied.ResourceVersion, copied.UID = "", "uid-2-restored" // as in any API server
 	second := newPlane("uid-2", copied)
 	for what, denied := range map[string]error{"before": nil, "then": refused} {
 		second.denied["get namespaces"] = denied

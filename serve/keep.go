@@ -55,7 +55,7 @@ func (o *objects) Release(ctx context.Context, ref provider.ObjectRef, machine, 
 	return answered("release", u, err)
 }
 
-// unfinalize takes the finalizer off an object that is on its way out.
+// unfinalize removes the finalizer of an object that is under deletion.
 func (o *objects) unfinalize(ctx context.Context, u *unstructured.Unstructured, finalizer string) error {
 	if err := o.client.Get(ctx, client.ObjectKeyFromObject(u), u); err != nil {
 		return client.IgnoreNotFound(err)
@@ -69,7 +69,7 @@ func isOwnedBy(o client.Object, machine string) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.Kind == "Machine" && r.Name == machine })
 }
 
-// unknown is an object of whose kind only a provider knows.
+// unknown is an object whose kind only a provider knows.
 func unknown(ref provider.ObjectRef) (*unstructured.Unstructured, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
@@ -82,10 +82,10 @@ func unknown(ref provider.ObjectRef) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// absent reports whether an API server says that there is no such object, or no such kind.
+// absent reports whether an API server says that the object, or its kind, does not exist.
 func absent(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
-// answered is what an API server answered, as providers are told of it.
+// answered converts the error of an API server to an error for providers.
 func answered(verb string, u *unstructured.Unstructured, err error) error {
 	what := fmt.Sprintf("%s %s %s", verb, u.GetKind(), client.ObjectKeyFromObject(u))
 	switch {

@@ -27,7 +27,7 @@ func holding(machine string) string {
 		"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","name":%q,"uid":"u"}]}}`, hold, machine)
 }
 
-// TestKeep: an object is made once, and what is there already stays as it is.
+// TestKeep: an object is created one time, and an existing object does not change.
 func TestKeep(t *testing.T) {
 	c := fake.NewClientBuilder().Build()
 	o := newObjects(c, clocktesting.NewFakeClock(time.Now()))
@@ -48,7 +48,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestRelease: what is held for a machine goes with our finalizer, also when it is on its way out already; what is others' stays.
+// TestRelease: the objects of a machine are deleted with our finalizer, even if they are already under deletion. Objects of
+// others stay.
 func TestRelease(t *testing.T) {
 	ref := provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "machines", Name: "held"}
 	for _, row := range []struct {
@@ -62,7 +63,7 @@ func TestRelease(t *testing.T) {
 		{"deleted by a user before", "m-1", []string{hold}, true, false, nil},
 		{"another's finalizer", "m-1", []string{hold, "ipam/held"}, false, true, []string{"ipam/held"}},
 		{"another machine's", "m-2", []string{hold}, false, true, []string{hold}},
-		{"nobody's", "", []string{hold}, false, true, []string{hold}},
+		{"an object without an owner", "", []string{hold}, false, true, []string{hold}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "machines", Name: "held", Finalizers: row.finalizers}}
@@ -89,7 +90,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestKeepingFails: each answer of the API server is told by its kind.
+// TestKeepingFails: each response of the API server is reported with its kind.
 func TestKeepingFails(t *testing.T) {
 	maps := schema.GroupResource{Resource: "configmaps"}
 	for _, row := range []struct {

@@ -16,9 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// objects reads objects of the control cluster for a provider, and keeps some there.
-// They are read from the API server, and not watched: there are few of them, of kinds
-// that only the provider knows. It is safe for concurrent use.
+// objects reads objects of the control cluster for a provider, and stores some. It reads them from the API server and does not
+// watch them, because they are few, and only the provider knows their kinds. It is safe for concurrent use.
 type objects struct {
 	client client.Client
 	clock  provider.Clock
@@ -26,11 +25,11 @@ type objects struct {
 
 	mu   sync.Mutex
 	seen map[provider.ObjectRef]object
-	// changes counts what was changed here: what was read meanwhile may be older than that.
+	// changes counts the changes by this process. The result of a read that began before a change may be older.
 	changes int
 }
 
-// object is what was read; absent, where it is an error, says that there was none.
+// object is the result of a read. If absent is an error, the object did not exist.
 type object struct {
 	raw    []byte
 	absent error
@@ -45,13 +44,12 @@ func (o object) old(now time.Time) bool {
 }
 
 const (
-	// objectAge is how long an object is taken to be as it was read: a rotation is
-	// noticed after that, at the next pass.
+	// objectAge is how long the result of a read is used. A rotation is noticed by the next reconcile after this time.
 	objectAge = 30 * time.Second
-	// absenceAge is the same for what is not there. Of a kind that the API server does not
-	// serve, the client asks it anew for all kinds, one caller after the other.
+	// absenceAge is the same for an object that does not exist. If the API server does not serve the kind, the client discovers
+	// all kinds again for each read, one caller after the other.
 	absenceAge = 10 * time.Second
-	// objectTimeout is how long the API server may take.
+	// objectTimeout limits the time of the API server.
 	objectTimeout = 10 * time.Second
 )
 
@@ -69,7 +67,7 @@ func newObjects(c client.Client, clock provider.Clock) *objects {
 	return &objects{client: c, clock: clock, seen: map[provider.ObjectRef]object{}}
 }
 
-// Object implements [provider.Objects]. Those who ask at the same time share one read.
+// Object implements [provider.Objects]. Concurrent calls share one read.
 func (o *objects) Object(ctx context.Context, ref provider.ObjectRef) ([]byte, error) {
 	s, ok := o.lately(ref)
 	if !ok {
@@ -81,7 +79,7 @@ func (o *objects) Object(ctx context.Context, ref provider.ObjectRef) ([]byte, e
 	return s.raw, s.absent
 }
 
-// look reads an object, unless somebody just has, and remembers what came of that.
+// look reads an object, unless another call has just read it, and stores the result.
 func (o *objects) look(ctx context.Context, ref provider.ObjectRef) (s object, err error) {
 	if s, ok := o.lately(ref); ok {
 		return s, nil
@@ -118,7 +116,7 @@ func (o *objects) lately(ref provider.ObjectRef) (object, bool) {
 	return s, ok
 }
 
-// forget lets an object be read again, since it was changed here.
+// forget removes the result of a read, because this process changed the object.
 func (o *objects) forget(ref provider.ObjectRef) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

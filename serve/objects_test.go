@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestObjects: what is read is read once in a while, a rotation shows after that, and
-// an answer that failed is neither kept nor taken for absence.
+// TestObjects: an object is read again only after a while. A rotation is noticed then. A failed response is neither cached nor
+// treated as absence.
 func TestObjects(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "ca"}, Data: map[string]string{"ca": "old"}}
@@ -60,7 +60,7 @@ func TestObjects(t *testing.T) {
 		kind   provider.Kind
 		absent bool
 	}{
-		"forbidden": {"the role lacks it: a person has to mend that", apierrors.NewForbidden(maps, "ca", errors.New("no")), provider.Denied, false},
+		"forbidden": {"the role lacks the right: a user must add it", apierrors.NewForbidden(maps, "ca", errors.New("no")), provider.Denied, false},
 		"silent":    {"it will answer again", errors.New("connection refused"), provider.Transient, false},
 	} {
 		fails = r.answer
@@ -73,8 +73,8 @@ func TestObjects(t *testing.T) {
 	says("new", 5)
 }
 
-// TestAbsentObjects: what is not there is not asked for by every pass, is found soon after somebody makes it, and at
-// once where that was done here.
+// TestAbsentObjects: a missing object is not requested by every reconcile. It is found soon after another client creates it,
+// and immediately after this process creates it.
 func TestAbsentObjects(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	reads := 0
@@ -110,7 +110,7 @@ func TestAbsentObjects(t *testing.T) {
 	has(true, 4)
 }
 
-// TestObjectKeptDuringRead: a read that began before its object was kept here is not remembered.
+// TestObjectKeptDuringRead: a read that began before this process stored its object is not cached.
 func TestObjectKeptDuringRead(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	var meanwhile func()

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// orphanFlags are those that say what becomes of instances without a machine.
+// orphanFlags are the flags about instances without a machine.
 type orphanFlags struct {
 	policy orphan.Policy
 	share  string
@@ -31,7 +31,7 @@ func (o *orphanFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&p.ReportOnly, "orphan-report-only", false, "report instances without a machine, and delete none")
 }
 
-// complete checks the flags.
+// complete validates the flags.
 func (o *orphanFlags) complete() (orphan.Policy, error) {
 	p := o.policy
 	for name, d := range map[string]time.Duration{"machine-safety-orphan-vms-period": p.Period, "orphan-grace-period": p.Grace} {
@@ -49,9 +49,8 @@ func (o *orphanFlags) complete() (orphan.Policy, error) {
 	return p, nil
 }
 
-// orphans sets up the collector of instances without a machine, for the
-// machines of every API, and the controller of nodes without one. The first
-// API's lease decides who collects.
+// orphans sets up the collector of instances without a machine, for the machines of every API, and the controller of nodes
+// without a machine. The process that holds the lease of the first API collects.
 func (a *assembly) orphans(ctx context.Context) error {
 	policy, err := a.machine.orphans.complete()
 	if err != nil {
@@ -79,9 +78,9 @@ func (a *assembly) orphans(ctx context.Context) error {
 	}))
 }
 
-// reads is the namespace in which machines of the API are looked for; empty is
-// all. Where this process serves an API that is further up in the table, those of the others are
-// looked for where its own are: an instance tells its machine's namespace, and not its API.
+// reads returns the namespace that has machines of the API; empty for all namespaces. If this process serves an API that is
+// further up in the table, it searches machines of the other APIs in the namespace of that one: an instance stores the
+// namespace of its machine, and not the API.
 func (a *assembly) reads(api string) string {
 	for _, above := range apis.Names() {
 		if above == api || a.flags.Serves(above) {
@@ -91,7 +90,7 @@ func (a *assembly) reads(api string) string {
 	return a.flags.NamespaceOf(api)
 }
 
-// nodesWithoutMachine are marked for clients of those APIs that ask for it.
+// nodesWithoutMachine marks nodes for clients of the APIs that read such marks.
 func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collector.MachineSource) error {
 	for _, row := range apiTable {
 		mgr := a.managerOf(row.api)
@@ -108,9 +107,8 @@ func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collect
 	return nil
 }
 
-// machineKinds are the machines of all APIs. Those of an API that this process
-// does not serve are read past any cache: an instance of theirs may be in the
-// same scope, and it is not an orphan.
+// machineKinds returns the machines of all APIs. Machines of an API that this process does not serve are read without a cache:
+// their instances may be in the same scope, and are no orphans.
 func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.MachineSource) {
 	for _, row := range apiTable {
 		mgr := a.managerOf(row.api)
@@ -123,7 +121,7 @@ func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.M
 	return kinds, sources
 }
 
-// managerOf is the manager of an API; nil when it is not served.
+// managerOf returns the manager of an API; nil if the process does not serve it.
 func (a *assembly) managerOf(api string) ctrl.Manager {
 	for n, served := range a.flags.APIs {
 		if served == api {

@@ -7,13 +7,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestOnlyMachinesThatTheProviderMakesAreServed: whatever name the program has, and whatever its command line says.
+// TestOnlyMachinesThatTheProviderMakesAreServed: independent of the name and the arguments of the program.
 func TestOnlyMachinesThatTheProviderMakesAreServed(t *testing.T) {
 	both, openshift, gardener := []string(nil), []string{provider.OpenShift}, []string{provider.Gardener}
 	for _, c := range []struct {
 		program string
 		apis    []string
-		want    string // the APIs; empty: all that there are
+		want    string // the APIs; empty for all
 		metrics string
 	}{
 		{program: "machine-controller-shelf", apis: both},
@@ -33,7 +33,7 @@ func TestOnlyMachinesThatTheProviderMakesAreServed(t *testing.T) {
 	}
 }
 
-// TestMachinesThatTheProviderDoesNotMakeAreRefused when the program starts, before anything is connected.
+// TestMachinesThatTheProviderDoesNotMakeAreRefused: the program returns an error at its start, before it connects.
 func TestMachinesThatTheProviderDoesNotMakeAreRefused(t *testing.T) {
 	refusal := "--apis: shelf makes machines of machine.sapcloud.io only, not of machine.openshift.io"
 	p := Plugin{Name: "shelf", APIs: []string{provider.Gardener}}

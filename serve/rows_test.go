@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestFlagsOfMachines: section 6.3 of the Gardener notes, what machine controllers alone are asked, and what they do where they are not.
+// TestFlagsOfMachines: section 6.3 of the Gardener notes, the flags of machine controllers, and the defaults without them.
 func TestFlagsOfMachines(t *testing.T) {
 	flags := Command(Plugin{Name: "any"}).Flags()
 	for name, want := range map[string]string{
@@ -23,8 +23,8 @@ func TestFlagsOfMachines(t *testing.T) {
 	}
 }
 
-// TestNothingIsAwaitedForLessThanNothing: section 6.3 of the Gardener notes, durations are not negative. With one that is, each machine would be
-// Failed, or drained by force, as soon as it is looked at.
+// TestNothingIsAwaitedForLessThanNothing: section 6.3 of the Gardener notes, durations are not negative. With a negative one,
+// each machine would be Failed, or drained by force, at its first reconcile.
 func TestNothingIsAwaitedForLessThanNothing(t *testing.T) {
 	for _, c := range []struct{ reason, args, want string }{
 		{"the defaults", "", ""},

@@ -1,5 +1,4 @@
-// Package serve turns a provider into a machine controller: a provider's
-// program is a call of [Main].
+// Package serve turns a provider into a machine controller. The program of a provider calls [Main].
 //
 // It adds what every provider needs: flags, clients, leader election, metrics,
 // the decorators of package decorate, and the controllers that need the
@@ -29,49 +28,45 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// Plugin is a provider to be served.
+// Plugin is a provider for a machine controller.
 type Plugin struct {
-	// Name is the provider's: the program is machine-controller-<name>.
+	// Name is the name of the provider. The program is machine-controller-<name>.
 	Name string
-	// APIs are the groups of those that the provider makes machines of, whatever name the program has; empty: all.
-	// Machines of others are not touched: who cannot make one must not judge it.
+	// APIs are the API groups whose machines the provider creates, independent of the name of the program; empty for all. The
+	// program does not change machines of other groups.
 	APIs []string
-	// AddFlags binds the provider's own flags; may be nil.
+	// AddFlags adds the flags of the provider; may be nil.
 	AddFlags func(*pflag.FlagSet)
-	// New makes the provider, once flags are parsed and clusters connected.
+	// New creates the provider, after flags are parsed and clusters are connected.
 	New func(ctx context.Context, e Env) (provider.Provider, error)
-	// Limits are the rate limits of an account unless flags say otherwise; a
-	// zero PerSecond means no limit.
+	// Limits are the default rate limits of an account. Flags override them. A zero PerSecond means no limit.
 	Limits decorate.Limits
-	// Commands are further commands of the program; may be empty.
+	// Commands are additional commands of the program; may be empty.
 	Commands []*cobra.Command
 }
 
-// Env is what a provider may need to know of the process it runs in.
+// Env is the environment of a provider in its process.
 type Env struct {
-	// Target is the cluster that the machines join; nil when they join none. Its writes are not bounded as those of the controllers
-	// are: a provider that plays nodes writes what kubelets would. Control is the
-	// one that holds the machine objects.
+	// Target is the cluster that the machines join; nil if they join none. Its writes are not limited like those of the
+	// controllers, because a provider that simulates nodes writes what kubelets would. Control is the cluster with the machine
+	// objects.
 	Target, Control *rest.Config
-	// Background runs f beside the controllers while the process leads
-	// nothing or everything: it must be safe to run in several processes.
+	// Background runs f beside the controllers, whether the process leads or not. It must be safe to run in several processes.
 	Background func(f func(context.Context) error)
 	Clock      clock.WithTicker
-	// Objects reads named objects of the control cluster. The provider's role has to
-	// let it get them.
+	// Objects reads named objects of the control cluster. The role of the provider must allow to get them.
 	Objects provider.Objects
-	// Namespace is the one of the control cluster in which machines of the API are looked for; empty: all are.
+	// Namespace returns the namespace of the control cluster that has the machines of the API; empty for all namespaces.
 	Namespace func(api string) string
 }
 
-// terminationHandler is the program that an operator runs out of a provider's image on nodes whose instances the cloud
-// may take back.
+// terminationHandler is the program that an operator runs from a provider's image on nodes whose instances the cloud may
+// interrupt.
 const terminationHandler = "termination-handler"
 
-// Main parses the command line, serves the plugin until it is told to stop,
-// and ends the process. With --programs alone it lists the names by which images
-// call it: the originals' images of providers have a program of the second or third
-// name, and the handler of terminations.
+// Main parses the command line, runs the plugin until it receives a signal, and ends the process. With --programs alone, it
+// lists the names under which images call it: images of the originals' providers have a program with the second or third name,
+// and the termination handler.
 func Main(p Plugin) {
 	if len(os.Args) == 2 && os.Args[1] == "--programs" {
 		fmt.Printf("machine-controller-%s\nmachine-controller\nmachine-controller-manager\n%s\n", p.Name, terminationHandler)
@@ -80,7 +75,7 @@ func Main(p Plugin) {
 	run.Main(called(os.Args[0], p))
 }
 
-// called is the program of the name by which it was called.
+// called returns the program for the name under which it was called.
 func called(name string, p Plugin) *cobra.Command {
 	if filepath.Base(name) == terminationHandler {
 		return handler.Command()
@@ -88,7 +83,7 @@ func called(name string, p Plugin) *cobra.Command {
 	return Command(p)
 }
 
-// Command is the program as a command.
+// Command returns the program as a cobra command.
 func Command(p Plugin) *cobra.Command {
 	s := &server{plugin: p}
 	c := &cobra.Command{
@@ -105,8 +100,7 @@ func Command(p Plugin) *cobra.Command {
 	return c
 }
 
-// port is where metrics and health are served, unless the program has the name of an
-// original that has addresses for them.
+// port is the port of metrics and health. A program with the name of an original has the addresses of that original.
 const port = 10259
 
 // server is one process.
@@ -141,7 +135,7 @@ func (s *server) serve(ctx context.Context) error {
 	return process.Run(ctx, func(ctx context.Context) error { return s.setUp(ctx, process) })
 }
 
-// check looks at what flags say, before anything else is done.
+// check validates the flags, before the process does anything else.
 func (s *server) check() error {
 	if err := errors.Join(s.flags.Complete(), s.plugin.makes(s.flags.APIs), s.machine.check()); err != nil {
 		return err
@@ -166,8 +160,8 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 	return nil
 }
 
-// provider makes the provider and decorates it. From the inside out: calls end in
-// time, they are limited, reads are shared, other specs are fallen back on, and errors are made fit to be told.
+// provider creates the provider and decorates it. From the inside out: calls have timeouts, rates are limited, reads are
+// shared, other specs are tried, and errors get the form in which they are reported.
 func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
 	env := Env{Clock: clock.RealClock{}, Control: process.Control, Namespace: s.flags.NamespaceOf, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
 	var err error
@@ -181,13 +175,14 @@ func (s *server) provider(ctx context.Context, process *run.Process) (provider.P
 	if err != nil {
 		return nil, err
 	}
-	if t := process.Tracer; t != nil { // what is really called, as with metrics
+	if t := process.Tracer; t != nil { // the real calls, as with metrics
 		p = decorate.Calls(p, t.Call)
 	}
 	return decorated(p, s.rate, s.plugin.Limits, run.Metrics)
 }
 
-// limitsAt are l with another rate. Calls that are counted apart because they change something keep their share of it.
+// limitsAt returns l with another rate. Calls with a separate limit, because they change resources, keep their share of the
+// rate.
 func limitsAt(l decorate.Limits, rate float64) decorate.Limits {
 	if l.Writes != nil && l.PerSecond > 0 {
 		writes := *l.Writes

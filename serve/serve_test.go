@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// deaf never answers, and does not heed its context.
+// deaf is a provider that never returns, and ignores its context.
 type deaf struct {
 	provider.Session
 	free chan struct{}
@@ -41,7 +41,7 @@ func (deaf) VolumeIDs(context.Context, *corev1.PersistentVolumeSpec) ([]string, 
 	return []string{"v"}, nil
 }
 
-// TestVolumesAreNamedThroughDecorators: drains ask the provider that is served.
+// TestVolumesAreNamedThroughDecorators: drains call the given provider.
 func TestVolumesAreNamedThroughDecorators(t *testing.T) {
 	p, err := decorated(deaf{}, 50, decorate.Limits{}, prometheus.NewRegistry())
 	if err != nil {
@@ -56,7 +56,7 @@ func TestVolumesAreNamedThroughDecorators(t *testing.T) {
 	}
 }
 
-// TestNoCallHoldsAWorkerForEver: whatever a provider does.
+// TestNoCallHoldsAWorkerForEver: even if a provider never returns.
 func TestNoCallHoldsAWorkerForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
@@ -80,7 +80,7 @@ func TestNoCallHoldsAWorkerForEver(t *testing.T) {
 	})
 }
 
-// TestLimitsAt: a rate that a user sets holds for changes as well, which have their share of it.
+// TestLimitsAt: a rate that a user sets also applies to changes, which have their share of it.
 func TestLimitsAt(t *testing.T) {
 	aws := decorate.Limits{PerSecond: 20, Burst: 100, Writes: &decorate.Limits{PerSecond: 5, Burst: 20}}
 	for _, tt := range []struct {

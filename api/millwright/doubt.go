@@ -78,8 +78,8 @@ func doubts(path, kind string, owned bool, annotations map[string]string) (out [
 	return out
 }
 
-// MisreadDeletionShare is the percentage that is in force where [MaxDeletionShare] or [MaxCreationShare] cannot be read: who wrote it wished for a
-// limit. Without the annotation there is none.
+// MisreadDeletionShare is the percentage that applies if [MaxDeletionShare] or [MaxCreationShare] is invalid, because its author wanted a limit. Without
+// the annotation, there is no limit.
 const MisreadDeletionShare = 20
 
 // inForce is, as a clause, what holds where a value cannot be read and that is not what holds without it.

@@ -24,7 +24,7 @@ func TestDoubts(t *testing.T) {
 		},
 		{"a plural", millwright.Carrier{Kind: "MachineSet", Annotations: map[string]string{ours + "max-deletion-shares": "30%"}}, []string{"metadata.annotations[|did you mean millwright.dev/max-deletion-share?"}},
 		{"nothing is near", millwright.Carrier{Kind: "Machine", Annotations: map[string]string{ours + "colour": "blue"}}, []string{"metadata.annotations[millwright.dev/colour]: there is no such annotation, and it has no effect|effect"}},
-		{"a share that is none", millwright.Carrier{Kind: "MachineSet", Annotations: map[string]string{millwright.MaxDeletionShare: "30"}}, []string{`metadata.annotations[millwright.dev/max-deletion-share]: must be a percentage from "1%" to "100%", is "30"|20% is in force`}},
+		{"an invalid share", millwright.Carrier{Kind: "MachineSet", Annotations: map[string]string{millwright.MaxDeletionShare: "30"}}, []string{`metadata.annotations[millwright.dev/max-deletion-share]: must be a percentage from "1%" to "100%", is "30"|20% is in force`}},
 		{"a word beside a form", millwright.Carrier{Kind: "Machine", Annotations: map[string]string{millwright.DrainTimeout: "never"}}, nil},
 		{"a duration without a unit", millwright.Carrier{Kind: "Machine", Annotations: map[string]string{millwright.DrainTimeout: "90"}}, []string{"metadata.annotations[|must be a duration above zero"}},
 		{"no document", millwright.Carrier{Kind: "MachineClass", Annotations: map[string]string{millwright.Fallback: "[{"}}, []string{"metadata.annotations[|must be a list of merge patches"}},

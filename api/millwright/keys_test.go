@@ -66,7 +66,7 @@ func TestKeysAreDescribed(t *testing.T) {
 		case !strings.HasPrefix(k.Name, millwright.Prefix):
 			t.Errorf("%s is not ours", k.Name)
 		case len(k.On) == 0 || k.Want == "" || k.Default == "" || k.Meaning == "":
-			t.Errorf("%s: somebody has to ask what it is", k.Name)
+			t.Errorf("%s lacks a description", k.Name)
 		case !slices.Contains(forms, k.Form):
 			t.Errorf("%s: %q is no form", k.Name, k.Form)
 		case (k.Form == millwright.Word) != (len(k.Words) > 0) && k.Name != millwright.DrainTimeout:

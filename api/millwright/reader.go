@@ -56,7 +56,7 @@ func (r *Reader) On(key string) bool {
 	return ok && text != "false"
 }
 
-// Duration reads a duration. A word that is understood beside it is none: ask [Reader.Word] first.
+// Duration reads a duration. It does not accept the words of the key: call [Reader.Word] first.
 func (r *Reader) Duration(key string) (time.Duration, bool) {
 	k := described(key, Duration, PositiveDuration)
 	return read(r, k, func(text string) (time.Duration, bool) {
@@ -65,7 +65,7 @@ func (r *Reader) Duration(key string) (time.Duration, bool) {
 	})
 }
 
-// Word reads a word. Of a key that has words beside its form, every other value is none, and no fault.
+// Word reads a word. If the key also has another form, any other value is not a word, and is no error.
 func (r *Reader) Word(key string) (string, bool) {
 	k, ok := lookUp(key)
 	if !ok || len(k.Words) == 0 {

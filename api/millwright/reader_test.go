@@ -75,7 +75,7 @@ func key(t *testing.T, name string) millwright.Key {
 func TestReader(t *testing.T) {
 	const none, bad = "", "bad"
 	cases := []struct {
-		key, value, want string // want is none, bad, or what is read
+		key, value, want string // want is no value, bad, or the value
 		reason           string
 	}{
 		{millwright.AbandonInstance, "", "on", "a switch is on with any value"},
@@ -105,7 +105,7 @@ func TestReader(t *testing.T) {
 		{millwright.EvidenceExpires, "2026-11-23T12:00:00+01:00", "2026-11-23 11:00:00 +0000 UTC", "a moment in any zone"},
 		{millwright.EvidenceExpires, "tomorrow", bad, "not a word for one"},
 		{millwright.NodeConditions, "A, B,,", "[A B]", "spaces and empty entries of a list mean nothing"},
-		{millwright.NodeConditions, "", none, "an empty list is none"},
+		{millwright.NodeConditions, "", none, "an empty list has no value"},
 		{millwright.DrainOrder, "-3", "-3", "before those without a number"},
 		{millwright.DrainOrder, "first", bad, "a place is a number"},
 		{millwright.ApproveOrphans, "3, aws:///a/i-1,12,", "12 [aws:///a/i-1]", "the largest number counts, and every name"},

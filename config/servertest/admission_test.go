@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// secretOf is a secret of kube-system.
+// secretOf returns a secret of kube-system.
 func secretOf(name, kind string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Type: corev1.SecretType(kind)}
 	if kind == string(corev1.SecretTypeServiceAccountToken) {
@@ -28,8 +28,8 @@ func secretOf(name, kind string) *corev1.Secret {
 	return s
 }
 
-// TestMachineControllerWritesOnlyBootstrapTokens: its rights on secrets of
-// kube-system are not those of whoever has an account there.
+// TestMachineControllerWritesOnlyBootstrapTokens: with its rights on Secrets of kube-system, the machine controller cannot get
+// the rights of the accounts there.
 func TestMachineControllerWritesOnlyBootstrapTokens(t *testing.T) {
 	install(t)
 	config := rest.CopyConfig(devplanetest.Start(t).Config)
@@ -47,7 +47,7 @@ func TestMachineControllerWritesOnlyBootstrapTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A policy begins to count a moment after it was stored.
+	// A policy takes effect shortly after it was stored.
 	probe := func() error { return c.Create(t.Context(), secretOf("probe", "Opaque"), client.DryRunAll) }
 	for end := time.Now().Add(time.Minute); probe() == nil && time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond)
@@ -82,7 +82,7 @@ func TestMachineControllerWritesOnlyBootstrapTokens(t *testing.T) {
 	bootstraps(t, c)
 }
 
-// TestPolicyFollowsTheRole: whoever is bound to the Role is bounded, whatever it is called; others are not.
+// TestPolicyFollowsTheRole: the policy applies to each account with the Role, under any name, and to no other account.
 func TestPolicyFollowsTheRole(t *testing.T) {
 	install(t)
 	config := rest.CopyConfig(devplanetest.Start(t).Config)
@@ -139,7 +139,7 @@ func TestPolicyFollowsTheRole(t *testing.T) {
 			}
 			got := denied()
 			for end := time.Now().Add(10 * time.Second); got != c.bounded && time.Now().Before(end); got = denied() {
-				time.Sleep(100 * time.Millisecond) // policies and bindings count a moment after they were stored
+				time.Sleep(100 * time.Millisecond) // policies and bindings take effect shortly after they were stored
 			}
 			if got != c.bounded {
 				t.Errorf("%s writes %s: denied is %v", c.reason, s.Type, got)
@@ -152,12 +152,12 @@ func TestPolicyFollowsTheRole(t *testing.T) {
 	}
 }
 
-// bootstraps does what the machine controller does with tokens.
+// bootstraps creates, extends and deletes tokens as the machine controller does.
 func bootstraps(t *testing.T, c client.Client) {
 	t.Helper()
 	cluster := node.New(c, c, clock.RealClock{})
 	owner := provider.Ref{UID: "uid-of-m", Namespace: "ns", Name: "m"}
-	for _, lifetime := range []time.Duration{time.Hour, 10 * time.Hour} { // the second one is prolonged
+	for _, lifetime := range []time.Duration{time.Hour, 10 * time.Hour} { // the second one is extended
 		if token, err := cluster.Token(t.Context(), node.TokenRequest{Machine: owner, Lifetime: lifetime}); err != nil || token == "" {
 			t.Errorf("a token for %v: %q, %v", lifetime, token, err)
 		}

@@ -17,9 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 )
 
-// A cache waits for ever for what it may not list. The lens looks at clusters
-// through the managers' caches all the same: it is answered at once where the
-// kind is not installed, and gives up soon where it may not be read.
+// A cache waits forever for kinds that it may not list. Package lens nevertheless reads clusters through the caches of the
+// managers. It gets an answer immediately if the kind is not installed, and stops waiting soon if the kind may not be read.
 func TestClustersNeverHoldAWorker(t *testing.T) {
 	c, namespace := connect(t)
 	cluster := manifest(t, namespace, earlyCluster)
@@ -42,7 +41,7 @@ func TestClustersNeverHoldAWorker(t *testing.T) {
 	}{
 		"installed":     {"its value is laid beneath", installed, "", 2 * time.Second, `{"region":"north","size":3}`, false},
 		"not installed": {"no such kind, no such object", absent, "", time.Second, `{"size":3}`, false},
-		"not allowed":   {"not knowing is not the same as there being none", installed, "nobody", 5 * time.Second, `{"size":3}`, true},
+		"not allowed":   {"an unreadable kind is not treated as absent", installed, "unknown", 5 * time.Second, `{"size":3}`, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +60,7 @@ func TestClustersNeverHoldAWorker(t *testing.T) {
 	}
 }
 
-// cacheOf is a running cache, of a manager that acts as the user.
+// cacheOf returns a running cache of a manager that acts as the user.
 func cacheOf(t *testing.T, kinds func(*runtime.Scheme) error, user string) client.Reader {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -18,11 +18,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-// openshiftCRDs installs the CustomResourceDefinitions of others that the policies
-// of failure domains are about, as the module of their types has them.
+// openshiftCRDs installs the CustomResourceDefinitions of OpenShift to which the policies of failure domains apply, from the
+// module of their types.
 func openshiftCRDs(t *testing.T) {
 	t.Helper()
-	if _, err := os.Stat("../../go.mod"); err != nil { // so that Go's cache of results sees that the version is another one
+	if _, err := os.Stat("../../go.mod"); err != nil { // so that Go's test cache notices a new version
 		t.Fatal(err)
 	}
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
@@ -73,8 +73,7 @@ func infrastructure(t *testing.T, c client.Client, name string, platform configv
 	return i
 }
 
-// without is an update of an Infrastructure that leaves failure domains out, or
-// puts others in; it is not stored.
+// without returns an update of an Infrastructure that removes or replaces failure domains. The update is not stored.
 func without(t *testing.T, c client.Client, i *configv1.Infrastructure, names string, more ...configv1.VSpherePlatformFailureDomainSpec) func() error {
 	t.Helper()
 	next := i.DeepCopy()
@@ -99,7 +98,7 @@ const (
 		"template":{"metadata":{"labels":{"machine.openshift.io/region":"r1","machine.openshift.io/zone":"z2"}}}}}`
 )
 
-// placed is a machine with labels of region and zone; an empty one is left out.
+// placed returns a machine with labels of region and zone; an empty label is omitted.
 func placed(t *testing.T, namespace, name, region, zone string) *unstructured.Unstructured {
 	m := manifest(t, namespace, `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","spec":{}}`)
 	m.SetName(name)
@@ -114,8 +113,8 @@ func placed(t *testing.T, namespace, name, region, zone string) *unstructured.Un
 	return m
 }
 
-// failureDomains returns an Infrastructure on vSphere under the shipped policies,
-// once each of them counts, and the machine that is in its first failure domain.
+// failureDomains returns an Infrastructure on vSphere after each of the shipped policies has taken effect, and the machine in
+// its first failure domain.
 func failureDomains(t *testing.T) (client.Client, *configv1.Infrastructure, *unstructured.Unstructured) {
 	t.Helper()
 	c, elsewhere := connect(t)
@@ -143,8 +142,8 @@ func failureDomains(t *testing.T) (client.Client, *configv1.Infrastructure, *uns
 	return c, i, used
 }
 
-// TestFailureDomainsInUse: the answers to which the policies are awaited are those of
-// the original, to the letter; here is what else they say.
+// TestFailureDomainsInUse: while the policies take effect, the test expects the exact messages of the original. The rows have
+// the other messages.
 func TestFailureDomainsInUse(t *testing.T) {
 	c, i, used := failureDomains(t)
 	const would = "Infrastructure update would remove vSphere failure domain"
@@ -159,7 +158,7 @@ func TestFailureDomainsInUse(t *testing.T) {
 		{"move one of a machine to another zone", without(t, c, i, "by-machine", domain("by-machine", "r1", "z9")), would + " (region=r1, zone=z1) that is still in use by Machine 'm'", "it goes by regions and zones"},
 		{"nothing", without(t, c, i, ""), "", "machines in no failure domain stand in no way"},
 		{"one that is free", without(t, c, i, "free"), "", "region or zone alone, or in another namespace, is no use"},
-		{"add one", without(t, c, i, "", domain("more", "r4", "z4")), "", "nothing is taken away"},
+		{"add one", without(t, c, i, "", domain("more", "r4", "z4")), "", "no failure domain is removed"},
 		{"rename one of a machine", without(t, c, i, "by-machine", domain("renamed", "r1", "z1")), "", "it goes by regions and zones"},
 		{"rename one of a set", without(t, c, i, "by-set", domain("renamed", "r1", "z2")), "", "it goes by regions and zones"},
 		{"move one of a control plane", without(t, c, i, "by-cpms", domain("by-cpms", "r2", "z9")), "", "it goes by names"},
@@ -171,7 +170,7 @@ func TestFailureDomainsInUse(t *testing.T) {
 			}
 		})
 	}
-	// Without any machine there is no parameter, which is no reason to refuse.
+	// Without machines, the policy has no parameter, and does not refuse the update.
 	if err := c.DeleteAllOf(t.Context(), &unstructured.Unstructured{Object: used.Object}, client.InNamespace(used.GetNamespace())); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-// earlyDeployment is as generators of the time wrote them, with the fields that have gone since.
+// earlyDeployment is a manifest of an early generator, with fields that were removed since.
 const earlyDeployment = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineDeployment",
 	"metadata":{"creationTimestamp":null,"labels":{"api":"clusterapi"}},
 	"spec":{"minReadySeconds":0,"paused":false,"progressDeadlineSeconds":600,"replicas":2,"revisionHistoryLimit":1,
@@ -34,7 +34,7 @@ const earlyCluster = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Clust
 	"spec":{"clusterNetwork":{"services":{"cidrBlocks":["10.0.0.1/24"]},"pods":{"cidrBlocks":["10.0.0.2/24"]},"serviceDomain":"example.com"},
 		"providerSpec":{"value":{"region":"north"}}},"status":{}}`
 
-// Strict is how kubectl sends what it applies: a field that the schema does not know is an error.
+// kubectl apply sends requests with this option: an unknown field is an error.
 func TestStoresWhatThereWasBefore(t *testing.T) {
 	deployment := func(spec string) string {
 		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineDeployment","spec":` + spec + `}`
@@ -44,7 +44,7 @@ func TestStoresWhatThereWasBefore(t *testing.T) {
 	}
 	cases := []struct {
 		name, object string
-		stored       []string // the path of a field that must be kept
+		stored       []string // the path of a field that must be stored
 		reason       string
 	}{
 		{"early deployment", earlyDeployment, []string{"spec", "template", "spec", "versions", "kubelet"}, "it is what is in people's archives"},
@@ -77,7 +77,7 @@ func TestStoresWhatThereWasBefore(t *testing.T) {
 	}
 }
 
-// A slip in a field's name is told as it is for machine sets, although leftovers are let through.
+// A typing error in the name of a field is reported as for machine sets, although obsolete fields are accepted.
 func TestStrictClientsAreToldOfUnknownFields(t *testing.T) {
 	c, namespace := connect(t)
 	for _, spec := range []string{`{"replica":1}`, `{"template":{"spec":{"providerspec":{}}}}`, `{"template":{"spec":{"authoritativeAPI":"ClusterAPI"}}}`} {
@@ -108,7 +108,7 @@ func TestDeploymentScale(t *testing.T) {
 	scales(t, c, d, func() { d.Status = v1beta1.MachineDeploymentStatus{Replicas: 1, LabelSelector: "a=b"} })
 }
 
-// TestDeploymentRoundTrip: a status as the controller writes it comes back as it was.
+// TestDeploymentRoundTrip: a status of the controller is stored without changes.
 func TestDeploymentRoundTrip(t *testing.T) {
 	c, namespace := connect(t)
 	d := &v1beta1.MachineDeployment{
@@ -134,7 +134,7 @@ func TestDeploymentRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDeploymentColumns asks for the table that kubectl prints.
+// TestDeploymentColumns requests the table that kubectl prints.
 func TestDeploymentColumns(t *testing.T) {
 	c, namespace := connect(t)
 	d := &v1beta1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}, Spec: v1beta1.MachineDeploymentSpec{Replicas: ptr.To(int32(4))}}

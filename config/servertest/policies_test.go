@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// shipped are the objects of a file of config/admission.
+// shipped returns the objects of a file of config/admission.
 func shipped(t *testing.T, file string) (out []*unstructured.Unstructured) {
 	t.Helper()
 	raw, err := os.ReadFile("../admission/" + file)
@@ -33,7 +33,7 @@ func shipped(t *testing.T, file string) (out []*unstructured.Unstructured) {
 	return out
 }
 
-// installed creates objects, which go when the test ends.
+// installed creates objects, and deletes them when the test ends.
 func installed(t *testing.T, c client.Client, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range objects {
@@ -48,8 +48,7 @@ func installed(t *testing.T, c client.Client, objects ...*unstructured.Unstructu
 	}
 }
 
-// judged compares the answer to a write with what it is to end with, which for nothing is
-// that the write is done. It returns what is different.
+// judged compares the response to a write with the wanted message; an empty message means success. It returns the difference.
 func judged(err error, want string) string {
 	switch {
 	case want == "" && err == nil:
@@ -60,8 +59,8 @@ func judged(err error, want string) string {
 	return fmt.Sprintf("%v\nwant %q", err, want)
 }
 
-// await tries a write until the answer is what is wanted: policies, and what they go by,
-// count a moment after they were stored.
+// await repeats a write until the response is the wanted one, because policies and their parameters take effect shortly after
+// they were stored.
 func await(t *testing.T, want string, try func() error) {
 	t.Helper()
 	different := judged(try(), want)
@@ -73,7 +72,7 @@ func await(t *testing.T, want string, try func() error) {
 	}
 }
 
-// strict puts the strict policy into effect in one namespace: other tests store what it refuses.
+// strict enables the strict policy in one namespace, because other tests store objects that it refuses.
 func strict(t *testing.T, c client.Client, namespace string) {
 	t.Helper()
 	binding := shipped(t, "strict_binding.yaml")[0]
@@ -99,23 +98,23 @@ const (
 	machineNoClass = "spec.class.name must be the name of a MachineClass"
 )
 
-// selecting is a set with a selector.
+// selecting returns a set with a selector.
 func selecting(selector string) string {
 	return setHead + `{"selector":` + selector + `,` + template + `}}`
 }
 
-// rolling is a deployment with a strategy.
+// rolling returns a deployment with a strategy.
 func rolling(strategy string) string {
 	return deploymentHead + `{"selector":{"matchLabels":{"a":"b"}},"strategy":` + strategy + `,` + template + `}}`
 }
 
 var strictRules = []struct{ name, object, says, reason string }{
 	{"machine", machineHead + `{"class":{"name":"c"}}}`, "", "it names a class"},
-	{"machine without class", machineHead + `{"providerID":"x"}}`, machineNoClass, "nobody can make it"},
-	{"machine with a class without name", machineHead + `{"class":{"kind":"MachineClass"}}}`, machineNoClass, "nobody can make it"},
+	{"machine without class", machineHead + `{"providerID":"x"}}`, machineNoClass, "no controller can create it"},
+	{"machine with a class without name", machineHead + `{"class":{"kind":"MachineClass"}}}`, machineNoClass, "no controller can create it"},
 	{"set", selecting(`{"matchLabels":{"a":"b"}}`), "", "it finds its machines"},
 	{"set without template", setHead + `{"selector":{"matchLabels":{"a":"b"}}}}`, classless, "the first fault is said"},
-	{"set with a class without name", setHead + `{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"class":{"name":""}}}}}`, classless, "nobody can make its machines"},
+	{"set with a class without name", setHead + `{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"class":{"name":""}}}}}`, classless, "no controller can create its machines"},
 	{"no selector", setHead + `{` + template + `}}`, emptySelector, "all machines would be its own"},
 	{"empty selector", selecting(`{"matchLabels":{},"matchExpressions":[]}`), emptySelector, "all machines would be its own"},
 	{"another value", selecting(`{"matchLabels":{"a":"c"}}`), otherLabels, "it would never find its machines"},
@@ -124,7 +123,7 @@ var strictRules = []struct{ name, object, says, reason string }{
 	{"not In", selecting(`{"matchExpressions":[{"key":"a","operator":"In","values":["x"]}]}`), otherLabels, "none of them"},
 	{"In, absent", selecting(`{"matchExpressions":[{"key":"c","operator":"In","values":["x"]}]}`), otherLabels, "the label is absent"},
 	{"NotIn", selecting(`{"matchExpressions":[{"key":"a","operator":"NotIn","values":["x"]}]}`), "", "none of them"},
-	{"NotIn, absent", selecting(`{"matchExpressions":[{"key":"c","operator":"NotIn","values":["x"]}]}`), "", "an absent label is none of them"},
+	{"NotIn, absent", selecting(`{"matchExpressions":[{"key":"c","operator":"NotIn","values":["x"]}]}`), "", "an absent label has none of the values"},
 	{"not NotIn", selecting(`{"matchExpressions":[{"key":"a","operator":"NotIn","values":["b"]}]}`), otherLabels, "one of them"},
 	{"Exists", selecting(`{"matchExpressions":[{"key":"a","operator":"Exists"}]}`), "", "the label is there"},
 	{"not Exists", selecting(`{"matchExpressions":[{"key":"c","operator":"Exists"}]}`), otherLabels, "the label is absent"},
@@ -135,7 +134,7 @@ var strictRules = []struct{ name, object, says, reason string }{
 	{"deployment without strategy", deploymentHead + `{"selector":{"matchLabels":{"a":"b"}},` + template + `}}`, "", "only zeros are judged"},
 	{"deployment that selects others", deploymentHead + `{"selector":{"matchLabels":{"a":"x"}},` + template + `}}`, otherLabels, "sets and deployments alike"},
 	{"neither surge nor unavailable", rolling(`{"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,"maxUnavailable":0}}`), neitherAddNor, "it could never roll"},
-	{"neither, in percent", rolling(`{"type":"RollingUpdate","rollingUpdate":{"maxSurge":"0%","maxUnavailable":"00%"}}`), neitherAddNor, "no percent is none"},
+	{"neither, in percent", rolling(`{"type":"RollingUpdate","rollingUpdate":{"maxSurge":"0%","maxUnavailable":"00%"}}`), neitherAddNor, "zero percent is zero"},
 	{"neither, in place", rolling(`{"type":"InPlaceUpdate","inPlaceUpdate":{"maxSurge":0,"maxUnavailable":"0%"}}`), neitherAddNor, "it could never roll"},
 	{"one left out", rolling(`{"type":"RollingUpdate","rollingUpdate":{"maxSurge":0}}`), "", "what is left out is not zero"},
 	{"10 percent", rolling(`{"type":"RollingUpdate","rollingUpdate":{"maxSurge":"10%","maxUnavailable":0}}`), "", "it may add some"},
@@ -163,7 +162,8 @@ func TestStrictPolicy(t *testing.T) {
 	}
 }
 
-// TestStrictPolicySparesTheOld: what was stored before can be changed in all else, by people and by controllers.
+// TestStrictPolicySparesTheOld: users and controllers can change all other fields of objects that were stored before the
+// policy.
 func TestStrictPolicySparesTheOld(t *testing.T) {
 	c, namespace := connect(t)
 	set := manifest(t, namespace, setHead+`{"replicas":1,"selector":{"matchLabels":{"a":"x"}},"template":{"metadata":{"labels":{"a":"b"}}}}}`)

@@ -20,11 +20,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-// install creates every object of config/rbac, once.
+// install creates every object of config/rbac, one time.
 func install(t *testing.T) {
 	t.Helper()
 	c, _ := connect(t)
-	// The operator's roles are in the namespace of its operands, which packages bring along.
+	// The operator's roles are in the namespace of its operands, which the packages create.
 	operands := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "openshift-machine-api"}}}
 	if err := c.Create(t.Context(), operands); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func install(t *testing.T) {
 	}
 }
 
-// create creates the objects of a file, unless they are there.
+// create creates the objects of a file, unless they exist.
 func create(t *testing.T, c client.Client, file string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -71,14 +71,14 @@ func TestPermissions(t *testing.T) {
 		{"machine-controller", "patch", "machine.sapcloud.io", "machines", home, true, "it keeps finalizers"},
 		{"machine-controller", "watch", "machine.openshift.io", "machinedeployments", home, true, "it sizes their machines"},
 		{"machine-controller", "patch", "machine.openshift.io", "machinedeployments", home, true, "it says on them what a machine offers"},
-		{"machine-controller", "patch", "machine.openshift.io", "machinedeployments/status", home, false, "how they fare is none of its business"},
+		{"machine-controller", "patch", "machine.openshift.io", "machinedeployments/status", home, false, "it does not write their status"},
 		{"machine-controller", "create", "machine.sapcloud.io", "machines", home, false, "machines are made by sets"},
 		{"machine-controller", "get", "", "secrets", home, true, "it reads credentials and user data by name"},
 		{"machine-controller", "list", "", "secrets", home, false, "it need not know which secrets there are"},
-		{"machine-controller", "get", "", "secrets", "default", false, "secrets of others are none of its business"},
+		{"machine-controller", "get", "", "secrets", "default", false, "it does not read secrets of others"},
 		{"machine-controller", "create", "", "secrets", "kube-system", true, "it makes bootstrap tokens"},
 		{"machine-controller", "create", "", "pods/eviction", "default", true, "it drains nodes"},
-		{"machine-controller", "delete", "", "nodes", "", true, "it removes the nodes of machines that are gone"},
+		{"machine-controller", "delete", "", "nodes", "", true, "it deletes the nodes of deleted machines"},
 		{"machine-controller", "update", "certificates.k8s.io", "certificatesigningrequests/approval", "", true, "it lets kubelets in"},
 		{"machine-controller", "update", "coordination.k8s.io", "leases", home, true, "it leads"},
 		{"machine-controller", "create", "ipam.cluster.x-k8s.io", "ipaddressclaims", home, true, "that of vSphere claims addresses"},
@@ -98,7 +98,7 @@ func TestPermissions(t *testing.T) {
 		{"machineset-controller", "update", "coordination.k8s.io", "leases", home, true, "it leads"},
 		{"machineset-controller", "get", "", "secrets", home, true, "its webhooks look whether credentials are there"},
 		{"machineset-controller", "create", "", "secrets", home, false, "it fills the one that is there"},
-		{"machineset-controller", "update", "", "secrets", home, false, "those of others are none of its business"},
+		{"machineset-controller", "update", "", "secrets", home, false, "it does not write secrets of others"},
 		{"machineset-controller", "update", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", false, "it writes into those of its own webhooks only"},
 	}
 	install(t)
@@ -121,8 +121,9 @@ func TestPermissions(t *testing.T) {
 	identity(t, home)
 }
 
-// TestCloudsHearThatThereIsNone: what clouds look for on OpenShift is not there on another cluster, in whose answer they must not take a denial for that. The
-// rights of config/rbac alone deny it.
+// TestCloudsHearThatThereIsNone: objects that a provider reads on OpenShift do not exist on other clusters. There the API
+// server must answer "not found", because a provider does not treat "forbidden" as absence. With the rights of config/rbac
+// alone, the answer is "forbidden".
 func TestCloudsHearThatThereIsNone(t *testing.T) {
 	install(t)
 	c, _ := connect(t)
@@ -144,20 +145,19 @@ func TestCloudsHearThatThereIsNone(t *testing.T) {
 		for _, at := range [][2]string{{"openshift-config-managed", "kube-cloud-config"}, {"openshift-config", "cloud-provider-config"}} {
 			err := look(at[0], at[1])
 			for end := time.Now().Add(10 * time.Second); apierrors.IsForbidden(err) && time.Now().Before(end); err = look(at[0], at[1]) {
-				time.Sleep(50 * time.Millisecond) // a binding counts a moment after it was stored
+				time.Sleep(50 * time.Millisecond) // a binding takes effect shortly after it was stored
 			}
 			if !apierrors.IsNotFound(err) {
-				t.Errorf("%s: ConfigMap %s/%s: %v, want that there is none", account, at[0], at[1], err)
+				t.Errorf("%s: ConfigMap %s/%s: %v, want not found", account, at[0], at[1], err)
 			}
 		}
 		if err := look("kube-system", "extension-apiserver-authentication"); !apierrors.IsForbidden(err) {
-			t.Errorf("%s: another ConfigMap is none of its business: %v", account, err)
+			t.Errorf("%s: another ConfigMap must be forbidden: %v", account, err)
 		}
 	}
 }
 
-// identity asks as the machine controller for the namespace whose UID is the
-// identity of the control plane, and for others.
+// identity reads, as the machine controller, the namespace whose UID is the identity of the control plane, and others.
 func identity(t *testing.T, home string) {
 	t.Helper()
 	config := rest.CopyConfig(devplanetest.Start(t).Config)
@@ -167,7 +167,7 @@ func identity(t *testing.T, home string) {
 		t.Errorf("the identity of the control plane cannot be read: %v", err)
 	}
 	if _, err := namespaces.Get(t.Context(), home, metav1.GetOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("another namespace is none of its business: %v", err)
+		t.Errorf("another namespace must be forbidden: %v", err)
 	}
 	if _, err := namespaces.List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("it need not know which namespaces there are: %v", err)

@@ -1,4 +1,5 @@
-// Package servertest installs the manifests of config into a real API server and looks at what it stores, refuses and drops.
+// Package servertest installs the manifests of config into a real API server, and checks which objects and fields it stores,
+// refuses and drops.
 package servertest
 
 import (
@@ -53,7 +54,7 @@ func manifest(t *testing.T, namespace, text string) *unstructured.Unstructured {
 func TestStoresWhatTheOriginalsStore(t *testing.T) {
 	cases := []struct {
 		name, object string
-		stored       []string // the path of a field that must be kept
+		stored       []string // the path of a field that must be stored
 		reason       string
 	}{
 		{
@@ -127,7 +128,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestTypedStatus writes statuses with unset times, which are null on the wire: the server drops them and does not object.
+// TestTypedStatus writes statuses with unset times, which are null in JSON: the API server drops them without an error.
 func TestTypedStatus(t *testing.T) {
 	c, namespace := connect(t)
 	machine := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}}
@@ -165,7 +166,7 @@ func TestScale(t *testing.T) {
 	scales(t, c, deployment, func() { deployment.Status = v1alpha1.MachineDeploymentStatus{Replicas: 1, LabelSelector: "a=b"} })
 }
 
-// scales creates an object with two replicas, gives it a status with one replica and the selector a=b, and looks at its scale.
+// scales creates an object with two replicas, writes a status with one replica and the selector a=b, and checks its scale.
 func scales(t *testing.T, c client.Client, object client.Object, setStatus func()) {
 	t.Helper()
 	if err := c.Create(t.Context(), object); err != nil {

@@ -1,4 +1,4 @@
-// Command annotations writes docs/annotations.md, the reference of what api/millwright adds to objects.
+// Command annotations writes docs/annotations.md, the reference of the annotations and labels in api/millwright.
 package main
 
 import (
@@ -41,11 +41,11 @@ If a key does not exist or has no effect on its object, ` + "`kubectl machine wh
 UnreadableAnnotation of the set, deployment or health check name the key, and the key that was probably meant.
 `
 
-// sections are the parts of the page, by who writes.
+// sections are the parts of the page, by writer.
 var sections = []struct {
 	title  string
 	by     []millwright.Author
-	states bool // whether a default is worth a column
+	states bool // whether the table has a column for the default
 }{
 	{"What you may set", []millwright.Author{millwright.Person, millwright.Either}, true},
 	{"What controllers write", []millwright.Author{millwright.Controller}, false},

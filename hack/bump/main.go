@@ -1,11 +1,11 @@
-// Command bump gives a module one version in every go.mod file of the repository that requires it, tidies all of them, and demands that they
-// agree on what they share:
+// Command bump sets one version of a module in every go.mod file of the repository that requires it, and tidies all these
+// modules. It fails if they disagree on a common dependency:
 //
 //	go run ./hack/bump k8s.io/*@v0.37.2 sigs.k8s.io/controller-runtime@v0.25.2
 //	go run ./hack/bump -check
 //
-// Without modules it raises what is behind: a module that is lower in one go.mod than in another. Folders that stand in internal/verify/modules/apart.txt
-// keep their versions; -only names folders to change all the same: -only dev.
+// Without arguments, it raises each module that is lower in one go.mod than in another. The folders in
+// internal/verify/modules/apart.txt keep their versions. -only names folders that are changed nevertheless: -only dev.
 package main
 
 import (
@@ -69,10 +69,11 @@ func run(check bool, only string, arguments []string) error {
 	return agreed(apart)
 }
 
-// passes is how often all modules are tidied at most. What one of them needs may raise what another has, along the replacements from folder to folder.
+// passes limits how often all modules are tidied. A dependency of one module may raise that of another, because of the
+// replacements between folders.
 const passes = 5
 
-// settle tidies all modules and raises what is behind, until nothing changes.
+// settle tidies all modules and raises lower versions, until nothing changes.
 func settle(apart []modules.Apart) error {
 	for range passes {
 		before, err := modules.Load(os.DirFS("."))
@@ -129,7 +130,7 @@ func goCommand(dir string, arguments ...string) error {
 	return nil
 }
 
-// agreed reports where go.mod files disagree.
+// agreed returns the disagreements of go.mod files.
 func agreed(apart []modules.Apart) error {
 	all, err := modules.Load(os.DirFS("."))
 	if err != nil {

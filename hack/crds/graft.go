@@ -15,11 +15,11 @@ const (
 	stock = "machine.openshift.io_machinedeployments.yaml"
 )
 
-// templateOf is where the schema of a set or a deployment has its template.
+// templateOf is the path of the template in the schema of a set or a deployment.
 var templateOf = []string{"properties", "spec", "properties", "template"}
 
-// leftovers are fields that templates of the time of the first MachineDeployments have, by the path of what they are in. They
-// are stored and have no effect; without them clients that validate strictly would refuse such a template.
+// leftovers are fields in templates of early MachineDeployments, by the path of their parent. They are stored and have no
+// effect. Without them, clients with strict validation would refuse such a template.
 var leftovers = []struct {
 	path   []string
 	field  string
@@ -36,8 +36,9 @@ func anything() map[string]any {
 	return map[string]any{"type": "object", "nullable": true, "x-kubernetes-preserve-unknown-fields": true}
 }
 
-// graft gives the template of our MachineDeployment the published schema of a MachineSet's template, so that a deployment
-// stores exactly what its sets store: what only one of the two kept would make every set differ from its deployment.
+// graft replaces the template of our MachineDeployment with the published schema of a MachineSet's template, so that a
+// deployment stores the same fields as its sets. A field that only one of them stores would make every set differ from its
+// deployment.
 func graft(out string) error {
 	set, err := read(out, scion)
 	if err != nil {
@@ -95,7 +96,7 @@ func read(dir, file string) (map[string]any, error) {
 	return manifest, nil
 }
 
-// schemaOf is the schema of a manifest's one version; editing it edits the manifest.
+// schemaOf returns the schema of a manifest's only version. A change of the schema changes the manifest.
 func schemaOf(manifest map[string]any) (map[string]any, error) {
 	versions, _, err := unstructured.NestedFieldNoCopy(manifest, "spec", "versions")
 	if err != nil {

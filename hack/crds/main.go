@@ -1,6 +1,6 @@
-// Command crds copies the CustomResourceDefinitions of machine.openshift.io out of the pinned github.com/openshift/api
-// module, so that the schema we install is the published one and not a second rendering of the same Go types. The template of
-// our own MachineDeployment gets the schema of a MachineSet's template from there. See docs/decisions/0003-crd-sources.md.
+// Command crds copies the CustomResourceDefinitions of machine.openshift.io from the pinned module github.com/openshift/api, so
+// that we install the published schema and do not generate another one from the same Go types. The template of our own
+// MachineDeployment gets the schema of a MachineSet's template from there. See docs/decisions/0003-crd-sources.md.
 package main
 
 import (
@@ -19,8 +19,8 @@ const (
 	manifests = "machine/v1beta1/zz_generated.crd-manifests"
 )
 
-// sources maps the file we keep to the file of the module. The feature set Default is the one of a cluster without preview
-// features; the kind without a feature set in its name is the same in all of them.
+// sources maps our file to the file of the module. The feature set Default is that of a cluster without preview features. A
+// file without a feature set in its name is the same in all feature sets.
 var sources = map[string]string{
 	"machine.openshift.io_machines.yaml":            "0000_10_machine-api_01_machines-Default.crd.yaml",
 	"machine.openshift.io_machinesets.yaml":         "0000_10_machine-api_01_machinesets-Default.crd.yaml",
@@ -57,8 +57,8 @@ func run(out string) error {
 	return graft(out)
 }
 
-// The one addition to what was published: `kubectl get millwright` lists the kind with those of the other API. It changes
-// discovery only, and nothing that is stored.
+// The only addition to the published manifest: `kubectl get millwright` lists the kind with those of the other API. It affects
+// only discovery, and no stored object.
 const (
 	names    = "\n  names:\n"
 	category = "    categories:\n    - millwright\n"
@@ -71,7 +71,7 @@ func categorize(raw []byte) ([]byte, error) {
 	return bytes.Replace(raw, []byte(names), []byte(names+category), 1), nil
 }
 
-// render puts a line about the origin before the manifest, which otherwise stays byte for byte what it was.
+// render puts a line about the origin before the manifest, and keeps the manifest byte for byte.
 func render(raw []byte, source, version string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Copied by hack/crds, with a category; do not edit. Source: %s@%s %s/%s\n---\n", module, version, manifests, source)
@@ -79,7 +79,7 @@ func render(raw []byte, source, version string) []byte {
 	return b.Bytes()
 }
 
-// locate asks the go command where the module's files are and which version go.mod pins.
+// locate asks the go command for the folder of the module's files and for the version that go.mod pins.
 func locate() (dir, version string, err error) {
 	cmd := exec.Command("go", "mod", "download", "-json", module)
 	cmd.Stderr = os.Stderr

@@ -1,4 +1,5 @@
-// Command gate runs what has to pass before a change is merged: all of it that the change can touch. docs/contributing/gates.md is about it.
+// Command gate runs the checks that a change must pass before it is merged: all checks that the change can affect.
+// docs/contributing/gates.md explains it.
 //
 //	go run ./hack/gate           # .ci/run
 //	go run ./hack/gate -list     # says what would run, and why
@@ -84,7 +85,7 @@ func run(ctx context.Context, o options) error {
 	return runAll(ctx, slot, records, verdicts, o.keepGoing)
 }
 
-// folder is where the gate keeps what it knows and works.
+// folder is the working folder of the gate, with its records.
 func folder() (string, error) {
 	cache := os.Getenv("MILLWRIGHT_CACHE")
 	if cache == "" {
@@ -141,15 +142,15 @@ func printPlan(verdicts []gate.Verdict) {
 	}
 }
 
-// A result is what came of a part.
+// A result is the result of a part.
 type result struct {
 	verdict gate.Verdict
 	what    string // passed, failed, unchanged, not reached
 	wall    time.Duration
-	cpu     time.Duration // user and system, of all processes that the part waited for
+	cpu     time.Duration // user and system time of all processes of the part
 }
 
-// runAll runs the parts, group by group, and notes what came of each.
+// runAll runs the parts, group by group, and records their results.
 func runAll(ctx context.Context, slot tree, records store, verdicts []gate.Verdict, keepGoing bool) error {
 	r := &runner{slot: slot, records: records, keepGoing: keepGoing, out: os.Stdout}
 	begin := time.Now()
@@ -188,10 +189,10 @@ type runner struct {
 	out     io.Writer
 	results []result
 	failed  int
-	err     error // of the records
+	err     error // an error of the records
 }
 
-// stopped reports whether no further part is to begin.
+// stopped reports whether the runner starts no further part.
 func (r *runner) stopped(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,7 +233,7 @@ func (r *runner) printf(format string, args ...any) {
 	fmt.Fprintf(r.out, format, args...)
 }
 
-// lines prints what a part prints, line by line, with its name before each: two parts print at the same time.
+// lines prints the output of a part with its name before each line, because two parts print at the same time.
 type lines struct {
 	to     *runner
 	prefix string
@@ -251,14 +252,15 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// end prints a last line that has no end.
+// end prints a last line without a line end.
 func (l *lines) end() {
 	if len(l.rest) > 0 {
 		l.to.printf("%s | %s\n", l.prefix, l.rest)
 	}
 }
 
-// command is make. A part that computes is niced: the tests of a part that waits have deadlines.
+// command returns the call of make. Parts that compute run with a lower priority (nice), because the tests of the parts that
+// wait have deadlines.
 func command(ctx context.Context, v gate.Verdict) *exec.Cmd {
 	args := slices.Concat([]string{"make", "--no-print-directory"}, v.Arguments())
 	if v.Part.Lane == gate.Computing {
@@ -288,7 +290,7 @@ func (r *result) run(ctx context.Context, slot tree, out *lines) error {
 	return err
 }
 
-// printTable prints what came of each part. Parts run beside each other: the whole takes less than their sum.
+// printTable prints the results of all parts. Parts run in parallel, so the whole takes less than their sum.
 func printTable(results []result, whole time.Duration) {
 	var cpu time.Duration
 	fmt.Printf("\ngate: %-11s %9s %9s  %s\n", "part", "seconds", "CPU", "")

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/gate"
 )
 
-// A store keeps records in a file.
+// A store stores records in a file.
 type store struct{ file string }
 
 func (s store) read() (map[string]gate.Record, error) {
@@ -31,7 +31,7 @@ func (s store) read() (map[string]gate.Record, error) {
 	return records, nil
 }
 
-// note writes what came of a part. Gates that run at the same time do not lose each other's records.
+// note records the result of a part. Gates that run at the same time keep each other's records.
 func (s store) note(v gate.Verdict, passed bool) error {
 	lock, err := os.OpenFile(s.file+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -33,7 +33,7 @@ func output(ctx context.Context, dir, name string, arguments ...string) (string,
 	return string(out), nil
 }
 
-// committed is an error where the tree has changes that are not committed: what passes is a commit.
+// committed returns an error if the tree has uncommitted changes, because the gate checks a commit.
 func (t tree) committed(ctx context.Context) error {
 	changes, err := output(ctx, t.dir, "git", "status", "--porcelain")
 	if err != nil {
@@ -45,7 +45,7 @@ func (t tree) committed(ctx context.Context) error {
 	return nil
 }
 
-// blobs are the tracked files with the hashes of their contents and their modes.
+// blobs returns the tracked files with the hashes of their contents and their modes.
 func (t tree) blobs(ctx context.Context) (map[string]string, error) {
 	listed, err := output(ctx, t.dir, "git", "ls-tree", "-r", "-z", "HEAD")
 	if err != nil {
@@ -54,7 +54,7 @@ func (t tree) blobs(ctx context.Context) (map[string]string, error) {
 	return parseTree(listed), nil
 }
 
-// parseTree reads what "git ls-tree -z" prints: "100644 blob <hash>\t<name>".
+// parseTree parses the output of "git ls-tree -z": "100644 blob <hash>\t<name>".
 func parseTree(listed string) map[string]string {
 	files := map[string]string{}
 	for line := range strings.SplitSeq(strings.TrimRight(listed, "\x00"), "\x00") {
@@ -65,7 +65,7 @@ func parseTree(listed string) map[string]string {
 	return files
 }
 
-// names are the tracked files, and the folders of the packages in the main module that have fuzz targets.
+// names returns the tracked files, and the folders of the packages in the main module that have fuzz targets.
 func (t tree) names(files map[string]string) (names, fuzzed []string, err error) {
 	names = slices.Sorted(maps.Keys(files))
 	for _, name := range names {
@@ -83,7 +83,8 @@ func (t tree) names(files map[string]string) (names, fuzzed []string, err error)
 	return names, fuzzed, nil
 }
 
-// lastCommit are the files that the last commit, or what it merged, has changed; none in a clone without history.
+// lastCommit returns the files that the last commit, or the merged branch, has changed. It returns none in a clone without
+// history.
 func (t tree) lastCommit(ctx context.Context) []string {
 	names, err := output(ctx, t.dir, "git", "diff", "--name-only", "-z", "HEAD^1", "HEAD")
 	if err != nil {
@@ -92,17 +93,17 @@ func (t tree) lastCommit(ctx context.Context) []string {
 	return strings.Split(strings.TrimRight(names, "\x00"), "\x00")
 }
 
-// environment is that of the parts. PWD is what Go's cache takes for the folder.
+// environment returns the environment of the parts. Go's cache uses PWD as the name of the folder.
 func (t tree) environment() []string {
 	return append(os.Environ(), "PWD="+t.dir, "GOWORK=off")
 }
 
-// slots is how many gates can run at a time on a machine, each in a folder of its own.
+// slots is the maximum number of gates that run at the same time on a computer, each in its own folder.
 const slots = 4
 
-// checkOut puts the clone's commit into a folder whose name does not depend on where the clone is, with times of files that depend on their contents only.
-// Go's cache knows test results by the names and times of files that tests have opened: so a result holds in any clone where those contents are the same.
-// Release gives the folder back.
+// checkOut checks out the clone's commit into a folder whose name does not depend on the place of the clone. The times of the
+// files depend only on their contents. Go's cache identifies test results by the names and times of the files that the tests
+// opened. So a result is valid in every clone in which these contents are the same. Release returns the folder.
 func checkOut(ctx context.Context, clone tree, cache string) (tree, func(), error) {
 	for n := range slots {
 		lock, err := os.OpenFile(filepath.Join(cache, fmt.Sprintf("tree%d.lock", n)), os.O_CREATE|os.O_RDWR, 0o644)
@@ -123,7 +124,7 @@ func checkOut(ctx context.Context, clone tree, cache string) (tree, func(), erro
 	return tree{}, nil, fmt.Errorf("%d gates run on this machine already", slots)
 }
 
-// take makes the tree what the clone's commit is. What is ignored and stays between runs are programs and audit logs in bin/.
+// take makes the tree equal to the clone's commit. Only ignored files stay between runs: programs and audit logs in bin/.
 func (t tree) take(ctx context.Context, clone tree) error {
 	if err := os.MkdirAll(t.dir, 0o755); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (t tree) take(ctx context.Context, clone tree) error {
 	return err
 }
 
-// stamp gives each tracked file and folder a time that is a function of its content.
+// stamp sets the time of each tracked file and folder to a function of its content.
 func (t tree) stamp(ctx context.Context) error {
 	listed, err := output(ctx, t.dir, "git", "ls-tree", "-r", "-t", "-z", "HEAD")
 	if err != nil {
@@ -169,11 +170,11 @@ func (t tree) stamp(ctx context.Context) error {
 	}
 	files := parseTree(listed)
 	names := slices.Sorted(maps.Keys(files))
-	slices.Reverse(names) // what is in a folder before the folder
+	slices.Reverse(names) // the content of a folder before the folder
 	for _, name := range names {
 		fields := strings.Fields(files[name])
 		file := filepath.Join(t.dir, filepath.FromSlash(name))
-		if len(fields) != 3 || fields[0] == "120000" { // a link's own time does not matter
+		if len(fields) != 3 || fields[0] == "120000" { // the time of a link does not matter
 			continue
 		}
 		at, err := timeOf(fields[2])
@@ -195,10 +196,10 @@ func (t tree) stamp(ctx context.Context) error {
 	return os.Chtimes(t.dir, at, at)
 }
 
-// epoch is before any time of a stamped file; all lie within 17 years after it.
+// epoch is before the time of every stamped file. All these times are within 17 years after it.
 var epoch = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// timeOf is a time that contents with another hash do not have, but for one chance in 2^58.
+// timeOf returns a time for a hash. Contents with another hash have another time, except with a probability of 1 in 2^58.
 func timeOf(hash string) (time.Time, error) {
 	raw, err := hex.DecodeString(hash)
 	if err != nil || len(raw) < 8 {

@@ -170,7 +170,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestRunAll: a part that fails ends the run, unless it is to go on, and is told.
+// TestRunAll: a part that fails is reported and ends the run, unless the run must continue.
 func TestRunAll(t *testing.T) {
 	slot := repository(t, map[string]string{"Makefile": "good:\n\t@true\nbad:\n\t@false\n"})
 	parts := []gate.Part{{Name: "bad", Target: "bad"}, {Name: "good", Target: "good"}}

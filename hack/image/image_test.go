@@ -63,7 +63,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// TestLayout follows the digests from index.json to the files of the root, as whoever imports the archive does.
+// TestLayout follows the digests from index.json to the files of the root, as a tool that imports the archive does.
 func TestLayout(t *testing.T) {
 	content, index := made(t, "x")
 	files, _ := entries(t, bytes.NewReader(content))
@@ -105,7 +105,7 @@ func TestLayout(t *testing.T) {
 		}
 		blob(manifest.Config, &config)
 		if config.Config.User != "65532:65532" || config.Architecture != d.Platform.Architecture {
-			t.Errorf("%+v: it is to run as nobody, on the architecture of its manifest", config)
+			t.Errorf("%+v: want a user without an account, and the architecture of the manifest", config)
 		}
 		unpacked, err := gzip.NewReader(bytes.NewReader(blob(manifest.Layers[0], nil)))
 		if err != nil {
@@ -140,7 +140,7 @@ func amazon(t *testing.T, bundle []byte) {
 	for found := false; !found; {
 		var block *pem.Block
 		if block, bundle = pem.Decode(bundle); block == nil {
-			t.Fatal("nobody is trusted who speaks for AWS")
+			t.Fatal("no certificate authority of AWS is trusted")
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {

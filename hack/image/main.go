@@ -1,5 +1,5 @@
-// Command image builds the image of a program that runs in clusters, for each architecture, as one archive of the OCI layout,
-// with a bill of materials for each beside it. It needs no container daemon, and what it writes depends on the sources only: two builds of one
+// Command image builds the image of a program for clusters. It writes one archive in the OCI layout with all architectures, and
+// a bill of materials for each of them. It needs no container daemon. The output depends only on the sources: two builds of one
 // commit are equal byte for byte.
 //
 //	go run ./hack/image -out dist -version v1.2.3
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// build is one call.
+// build is one call of the command.
 type build struct {
 	out, version, program, binary, registry string
 	archs                                   []string
@@ -76,7 +76,7 @@ func (b build) run(ctx context.Context) error {
 	return os.WriteFile(file, archive, 0o644)
 }
 
-// name is that of the binary, which every link of the image leads to.
+// name returns the name of the binary, which is the target of every link in the image.
 func (b build) name() string {
 	if b.binary != "" {
 		return filepath.Base(b.binary)
@@ -120,8 +120,8 @@ func (b build) image(ctx context.Context, work, arch string, names []string) (im
 
 func (b build) compile(ctx context.Context, arch, into string) error {
 	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + b.version
-	c := exec.CommandContext(ctx, "go", "-C", b.program, "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags, "-o", into, ".") // its module may be another
-	// GOFLAGS take the place of those that the environment and `go env` have.
+	c := exec.CommandContext(ctx, "go", "-C", b.program, "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags, "-o", into, ".") // the program may be in another module
+	// GOFLAGS replaces the settings of the environment and of `go env`.
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=-buildvcs=auto")
 	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
@@ -130,7 +130,7 @@ func (b build) compile(ctx context.Context, arch, into string) error {
 	return nil
 }
 
-// programs are those that the built program is, for which the image has links.
+// programs returns the names under which the built program runs. The image has a link for each.
 func (b build) programs(ctx context.Context) ([]string, error) {
 	if b.binary != "" {
 		return nil, nil

@@ -9,17 +9,17 @@ import (
 	"github.com/millwright-dev/millwright/hack/internal/archive"
 )
 
-// user is whom the image's programs run as, unless somebody says otherwise: nobody that exists, and not root.
+// user is the default user of the programs in the image: a user ID without an account, and not root.
 const user = "65532:65532"
 
-// An image is one architecture's.
+// An image is the image of one architecture.
 type image struct {
 	arch string
 	// layer is compressed; config and manifest are JSON.
 	layer, config, manifest []byte
 }
 
-// A descriptor names a blob, as the OCI image format spells it.
+// A descriptor names a blob, in the format of an OCI image.
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`
@@ -40,7 +40,8 @@ const (
 	indexType    = "application/vnd.oci.image.index.v1+json"
 )
 
-// pack makes the image whose root has the binary under its name, a link to it for each program, and whom the programs trust.
+// pack creates the image. Its root has the binary under its name, a link to it for each program, and the trusted certificate
+// authorities.
 func pack(arch, tag, name string, binary []byte, programs []string) (image, error) {
 	files := []archive.File{
 		{Name: "etc/", Mode: 0o755},
@@ -80,8 +81,8 @@ func pack(arch, tag, name string, binary []byte, programs []string) (image, erro
 	return i, err
 }
 
-// layout is an archive of the OCI layout with one index of all images, and the digest of that index. The index is called
-// reference, for those who import the archive.
+// layout returns an archive of the OCI layout with one index of all images, and the digest of that index. The index has the
+// name reference, for tools that import the archive.
 func layout(reference string, images []image) (content []byte, index string, err error) {
 	files := []archive.File{{Name: "oci-layout", Mode: 0o644, Content: []byte(`{"imageLayoutVersion":"1.0.0"}`)}, {Name: "blobs/", Mode: 0o755}, {Name: "blobs/sha256/", Mode: 0o755}}
 	blob := func(b []byte) {

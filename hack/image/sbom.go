@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A bill is a document of SPDX 2.3, as far as it is used here.
+// A bill is a document of SPDX 2.3, with the fields that are used here.
 type bill struct {
 	Version       string         `json:"spdxVersion"`
 	License       string         `json:"dataLicense"`
@@ -28,7 +28,7 @@ type creation struct {
 	Creators []string `json:"creators"`
 }
 
-// A part is a package: the program, or a module that it is made of.
+// A part is a package: the program, or a module in it.
 type part struct {
 	ID        string     `json:"SPDXID"`
 	Name      string     `json:"name"`
@@ -59,11 +59,11 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// unknown is SPDX's word for what nobody claims to know.
+// unknown is the word of SPDX for an unknown value.
 const unknown = "NOASSERTION"
 
-// spdx is the bill of materials of an image: its program's digest, the Go toolchain, every module that the linker wrote down in it, and
-// those that the image has besides.
+// spdx returns the bill of materials of an image: the digest of its program, the Go toolchain, every module that the linker
+// recorded in it, and the additional modules of the image.
 func spdx(name, version string, content []byte, info *debug.BuildInfo, besides ...*debug.Module) ([]byte, error) {
 	sum := sha256.Sum256(content)
 	hash := hex.EncodeToString(sum[:])
@@ -90,7 +90,7 @@ func spdx(name, version string, content []byte, info *debug.BuildInfo, besides .
 	return append(out, '\n'), err
 }
 
-// with has further modules after those of a program, unless the program has them too.
+// with adds modules after those of a program, unless the program also has them.
 func with(modules, besides []*debug.Module) []*debug.Module {
 	out := slices.Clone(modules)
 	for _, b := range besides {
@@ -101,13 +101,13 @@ func with(modules, besides []*debug.Module) []*debug.Module {
 	return out
 }
 
-// module is the part for a Go module, whose sum is that of go.sum.
+// module returns the part for a Go module, with the checksum in go.sum.
 func module(i int, path, version, sum string) part {
 	p := part{
 		ID: fmt.Sprintf("SPDXRef-module-%d", i), Name: path, Version: version, Download: unknown, Declared: unknown, Concluded: unknown, Copyright: unknown,
 		Refs: []ref{{"PACKAGE-MANAGER", "purl", "pkg:golang/" + path + "@" + version}},
 	}
-	// go.sum's h1 is a SHA-256 of the hashes of the files, which is not that of an archive: it is told as a comment would be.
+	// The h1 of go.sum is a SHA-256 of the hashes of the files, and not of an archive. So it is in a comment.
 	if raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sum, "h1:")); err == nil && len(raw) == sha256.Size {
 		p.Refs = append(p.Refs, ref{"OTHER", "go-sum", sum})
 	}

@@ -8,22 +8,23 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// trusted is the module that has Mozilla's certificate authorities.
+// trusted is the module with the certificate authorities of Mozilla.
 const trusted = "golang.org/x/crypto/x509roots/fallback"
 
-// authorities are Mozilla's certificate authorities in PEM, which programs find where systems have theirs: a provider's program has none of its own, and
-// speaks to a cloud. Those that Mozilla trusts under conditions are left out, because a file of certificates cannot say any.
+// authorities returns the certificate authorities of Mozilla in PEM, which programs find in the usual file of a system. A
+// provider needs them for the API of its cloud. Authorities that Mozilla trusts only under conditions are omitted, because a
+// file of certificates cannot contain conditions.
 func authorities() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint == nil {
-			_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // a buffer takes all
+			_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // a write to a buffer does not fail
 		}
 	}
 	return out.Bytes()
 }
 
-// trustedModule is that module as this command was built with it; nil where the build says nothing of modules.
+// trustedModule returns that module in the version of this build; nil if the build has no information about modules.
 func trustedModule() *debug.Module {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,7 +1,8 @@
 // Command prose checks the English of the repository with Vale: Markdown, comments of Go, and the messages in Go's string literals.
 //
-// What Vale objects to is counted for each room. hack/prose/ratchet.txt has the counts that a room may have at most; a room without a line there has none.
-// With -update the counts that have fallen are stored, with -list the objections of the rooms named by the arguments are printed.
+// It counts the objections of Vale for each room, which is usually the first two folders of a path. hack/prose/ratchet.txt has
+// the maximum for each room; a room without a line may have none. -update stores the counts that have fallen. -list prints the
+// objections in the rooms of the arguments.
 package main
 
 import (
@@ -62,7 +63,7 @@ func run(update, list bool, names []string) error {
 	return fmt.Errorf("more objections than %s allows in %s: docs/contributing/style.md has the words to use", ratchet, strings.Join(worse, ", "))
 }
 
-// tracked are the Markdown and Go files that git knows, but for generated ones.
+// tracked returns the Markdown and Go files that git tracks, except for generated ones.
 func tracked() (files []string, err error) {
 	out, err := exec.Command("git", "ls-files", "*.md", "*.go").Output()
 	if err != nil {
@@ -76,7 +77,7 @@ func tracked() (files []string, err error) {
 	return files, nil
 }
 
-// check has Vale read the files, and the messages of those that are Go and no tests.
+// check runs Vale on the files, and on the messages in Go files that are no tests.
 func check(files []string) ([]alert, error) {
 	vale, err := exec.Command("hack/tool", "vale").Output()
 	if err != nil {
@@ -92,7 +93,7 @@ func check(files []string) ([]alert, error) {
 		return nil, err
 	}
 	var alerts []alert
-	for part := range slices.Chunk(append(slices.Clone(files), texts.paths()...), 400) { // the arguments of a process are bounded
+	for part := range slices.Chunk(append(slices.Clone(files), texts.paths()...), 400) { // the length of a command line is limited
 		found, err := read(strings.TrimSpace(string(vale)), part)
 		if err != nil {
 			return nil, err
@@ -105,7 +106,7 @@ func check(files []string) ([]alert, error) {
 	return alerts, nil
 }
 
-// read runs Vale over files. It ends with an error where it objects to something, and then has printed what.
+// read runs Vale on files. Vale exits with an error if it has objections, after it has printed them.
 func read(vale string, files []string) (alerts []alert, err error) {
 	cmd := exec.Command(vale, append([]string{"--config", "tools/vale/vale.ini", "--output", "JSON"}, files...)...)
 	var stderr bytes.Buffer

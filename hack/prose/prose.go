@@ -23,7 +23,8 @@ type alert struct {
 	message string
 }
 
-// room is what an objection counts for: the first two folders of a Go file; those of a page, or the page itself where it lies higher.
+// room returns the unit in which objections are counted: for a Go file the first two folders; for a page also, or the page
+// itself if it is in a higher folder.
 func room(file string) string {
 	if path.Ext(file) == ".go" {
 		file = path.Dir(file)
@@ -40,7 +41,7 @@ func count(alerts []alert) map[string]int {
 	return counts
 }
 
-// exceeding are the rooms that have more objections than they may have, in order.
+// exceeding returns the rooms with more objections than allowed, in order.
 func exceeding(allowed, counts map[string]int) (rooms []string) {
 	for _, r := range slices.Sorted(maps.Keys(counts)) {
 		if counts[r] > allowed[r] {
@@ -50,7 +51,7 @@ func exceeding(allowed, counts map[string]int) (rooms []string) {
 	return rooms
 }
 
-// lowered is allowed where counts have fallen. No count rises by that, and a room without objections has no line.
+// lowered returns allowed with the counts that have fallen. No count rises, and a room without objections has no line.
 func lowered(allowed, counts map[string]int) map[string]int {
 	out := map[string]int{}
 	for r, n := range allowed {
@@ -61,7 +62,7 @@ func lowered(allowed, counts map[string]int) map[string]int {
 	return out
 }
 
-// parse reads lines of a room and its count.
+// parse reads lines with a room and its count.
 func parse(text string) (map[string]int, error) {
 	allowed := map[string]int{}
 	for _, line := range strings.Split(text, "\n") {
@@ -87,7 +88,7 @@ func format(allowed map[string]int) string {
 	return b.String()
 }
 
-// show prints the objections in rooms, folders or files; all without any.
+// show prints the objections in rooms, folders or files; all objections without arguments.
 func show(alerts []alert, names []string) {
 	slices.SortFunc(alerts, func(a, b alert) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line)) })
 	for _, a := range alerts {
@@ -100,12 +101,12 @@ func show(alerts []alert, names []string) {
 	}
 }
 
-// literals are files with one message in each line, and where each stands in Go.
+// literals are files with one message in each line, and the position of each message in Go.
 type literals map[string][]alert
 
 func (l literals) paths() []string { return slices.Sorted(maps.Keys(l)) }
 
-// origin is where an objection to a message stands in Go.
+// origin is the position in Go of a message with an objection.
 func (l literals) origin(a alert) alert {
 	if places := l[a.path]; len(places) >= a.line && a.line > 0 {
 		a.path, a.line = places[a.line-1].path, places[a.line-1].line
@@ -113,10 +114,10 @@ func (l literals) origin(a alert) alert {
 	return a
 }
 
-// messages writes the string literals of Go files, one in a line, into a file below dir.
+// messages writes the string literals of Go files, one per line, into a file below dir.
 func messages(files []string, dir string) (literals, error) {
 	name := filepath.Join(dir, "messages.txt")
-	f, err := os.Create(name) //nolint:gosec // a folder of our own
+	f, err := os.Create(name) //nolint:gosec // a temporary folder of this process
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func messages(files []string, dir string) (literals, error) {
 	return all, out.Flush()
 }
 
-// message is a string literal of three words and more, in one line.
+// message returns a string literal of at least three words, in one line.
 func message(n ast.Node) (string, bool) {
 	literal, ok := n.(*ast.BasicLit)
 	if !ok || literal.Kind != token.STRING {

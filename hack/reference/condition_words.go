@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// condition is a row of the catalogue.
+// condition is a row of the catalog.
 type condition struct {
 	// names are types, separated by commas; in asterisks they are prose.
 	of, names, api string
-	// says are its statuses with their reasons, one a line.
+	// says are its statuses with their reasons, one per line.
 	says string
-	// clients are those that are known to depend on it.
+	// clients are the known clients that depend on the condition.
 	clients string
 }
 
@@ -21,14 +21,14 @@ const (
 	kstatus = "kstatus (Flux, Argo CD), `kubectl wait`"
 )
 
-// assumedReasons are the reasons of events that the code decides elsewhere, by "folder expression". Nothing: events that are passed on were collected where
-// they began.
+// assumedReasons are the reasons of events that the code computes elsewhere, by "folder expression". A value without reasons
+// means that the code only forwards events, whose origin is already collected.
 func assumedReasons(s *sources) map[string][]string {
 	distrusted := []string{"TargetClusterReplaced", "NodesMissingTogether"}
 	return map[string][]string{
 		"internal/controller/machine e.Reason": {},
 		"internal/controller/csr string(d.Reason)": s.declared("internal/engine/approval", "Reason",
-			"NodeCSRApprove", "AlreadyDecided", "OtherSigner", "ClientRenewal"), // approved, or another approver's
+			"NodeCSRApprove", "AlreadyDecided", "OtherSigner", "ClientRenewal"), // the reasons of approved requests, or of another approver
 		"internal/dialect/openshift c.Reason":        append(distrusted, "NodeMissing"),
 		"internal/dialect/gardener string(o.Reason)": distrusted,
 	}
@@ -118,12 +118,12 @@ False, NoticeWithdrawn`, ours},
 	{"ClusterOperator `machine-api`, or `Operands...` on the operator's Deployment", "Upgradeable", openshift, "True", "the same"},
 }
 
-// is tells whether a row is about a type.
+// is reports whether a row is about a type.
 func (c condition) is(name string) bool {
 	return slices.Contains(strings.Split(c.names, ", "), name)
 }
 
-// mentions tells whether a row has a reason.
+// mentions reports whether a row has a reason.
 func (c condition) mentions(reason string) bool {
 	return strings.Contains(c.says, reason)
 }

@@ -13,7 +13,7 @@ import (
 // recording are the folders of the code that records events and conditions.
 var recording = []string{"internal/controller/", "internal/dialect/", "internal/engine/interruption", "internal/operator", "internal/program", "internal/runtime/", "serve"}
 
-// notRecording are files that only pass events on, or are about objects of others.
+// notRecording are files that only forward events, or are about objects of others.
 var notRecording = []string{"internal/dialect/dialecttest/", "internal/runtime/run/events.go", "internal/dialect/status/", "internal/operator/operands/", "internal/operator/report.go"}
 
 // an occurrence is a place where the code records an event or a condition.
@@ -36,10 +36,10 @@ func records(f *tidy.File) bool {
 	return slices.ContainsFunc(recording, has) && !slices.ContainsFunc(notRecording, has)
 }
 
-// a pair is what the code records together: an event's reason and type, or a condition's type and reason.
+// A pair is a reason and a type of an event, or a type and a reason of a condition, that the code records together.
 type pair struct{ text, with ast.Expr }
 
-// events are the places where events are recorded: calls of recorders, and values of types that are called Event.
+// events returns the places that record events: calls of recorders, and values of types with the name Event.
 func (s *sources) events() (out []occurrence, err error) {
 	return s.find(func(n ast.Node) (out []pair) {
 		switch n := n.(type) {
@@ -49,7 +49,7 @@ func (s *sources) events() (out []occurrence, err error) {
 			}
 		case *ast.CompositeLit:
 			for _, lit := range literals(n, func(name string) bool { return name == "Event" || strings.HasSuffix(name, ".Event") }) {
-				if len(lit.Elts) == 3 && keyed(lit)["Reason"] == nil { // without names: type, reason, message
+				if len(lit.Elts) == 3 && keyed(lit)["Reason"] == nil { // without field names: type, reason, message
 					out = append(out, pair{lit.Elts[1], lit.Elts[0]})
 				} else {
 					out = append(out, pair{keyed(lit)["Reason"], keyed(lit)["Type"]})
@@ -60,9 +60,9 @@ func (s *sources) events() (out []occurrence, err error) {
 	})
 }
 
-// conditions are the places where conditions are written: values of types whose names end with Condition.
+// conditions returns the places that write conditions: values of types whose names end with Condition.
 func (s *sources) conditions() (out []occurrence, err error) {
-	wished := []string{"health.Condition", "lenient.UnhealthyCondition"} // what a health check looks for
+	wished := []string{"health.Condition", "lenient.UnhealthyCondition"} // the conditions that a health check expects
 	written := func(name string) bool { return strings.HasSuffix(name, "Condition") && !slices.Contains(wished, name) }
 	return s.find(func(n ast.Node) (out []pair) {
 		if n, is := n.(*ast.CompositeLit); is {
@@ -74,7 +74,7 @@ func (s *sources) conditions() (out []occurrence, err error) {
 	})
 }
 
-// literals are the literal itself, or those in a slice of them, if their type has such a name.
+// literals returns the literal, or the literals in a slice, if their type has such a name.
 func literals(n *ast.CompositeLit, named func(string) bool) (out []*ast.CompositeLit) {
 	if !named(spelled(elementOf(n.Type))) {
 		return nil
@@ -90,7 +90,7 @@ func literals(n *ast.CompositeLit, named func(string) bool) (out []*ast.Composit
 	return out
 }
 
-// elementOf is the type of the elements of a slice, or the type itself.
+// elementOf returns the type of the elements of a slice, or the type itself.
 func elementOf(t ast.Expr) ast.Expr {
 	if slice, is := t.(*ast.ArrayType); is {
 		return slice.Elt

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// collect follows what the code of a repository records.
+// collect finds the events and conditions that the code of a repository records.
 func collect(root string) (events, written []occurrence, err error) {
 	files, err := load(root)
 	if err != nil {
@@ -26,7 +26,7 @@ func collect(root string) (events, written []occurrence, err error) {
 	return events, written, nil
 }
 
-// undescribed are the reasons and types that the code has and the tables do not, and the other way round.
+// undescribed returns the reasons and types that are in the code but not in the tables, and the reverse.
 func undescribed(events, written []occurrence) (problems []string) {
 	said := map[string]bool{}
 	for _, o := range events {
@@ -77,7 +77,7 @@ func unwritten(written []occurrence) (problems []string) {
 	return problems
 }
 
-// groupOf is the table about the events of a file.
+// groupOf returns the table about the events of a file.
 func groupOf(at string) *group {
 	for i := range eventGroups {
 		if slices.Contains(eventGroups[i].of, path.Dir(at)) {
@@ -87,14 +87,15 @@ func groupOf(at string) *group {
 	return nil
 }
 
-// has tells whether the table has a row for a reason, with the type that the code gives it. Where a place records several reasons its types are not told apart.
+// has reports whether the table has a row for a reason with the type in the code. If a place records several reasons, their
+// types are not distinguished.
 func (g *group) has(reason string, o occurrence) bool {
 	return slices.ContainsFunc(g.events, func(e event) bool {
 		return e.reason == reason && (len(o.texts) > 1 || len(o.kinds) == 0 || slices.Contains(o.kinds, e.kind))
 	})
 }
 
-// eventsPage is the catalogue. It is an error that the code records something that no row is about.
+// eventsPage returns the catalog. It returns an error if the code records an event or a condition without a row.
 func eventsPage(root string) (string, error) {
 	events, written, err := collect(root)
 	if err != nil {
@@ -128,7 +129,7 @@ machine-controller-manager ("the originals"). Messages are for users and may cha
 	return b.String(), nil
 }
 
-// typeCell are the types of a row as code; in asterisks they are prose.
+// typeCell returns the types of a row as code; in asterisks they are prose.
 func typeCell(names string) string {
 	if strings.HasPrefix(names, "*") {
 		return names

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kind is one kind, as its CRD has it.
+// kind is a kind, with its CRD.
 type kind struct {
 	apiext.CustomResourceDefinition
-	// copied says that the CRD is published by others: its descriptions are theirs, and are not repeated.
+	// copied is true for a CRD that another project publishes. The page does not repeat its descriptions.
 	copied bool
 }
 
@@ -50,15 +50,15 @@ func (k kind) version() apiext.CustomResourceDefinitionVersion { return k.Spec.V
 
 func (k kind) schema() apiext.JSONSchemaProps { return *k.version().Schema.OpenAPIV3Schema }
 
-// page is the name of the kind's page: machine.sapcloud.io_machines.md.
+// page returns the name of the page of the kind: machine.sapcloud.io_machines.md.
 func (k kind) page() string { return k.Spec.Group + "_" + k.Spec.Names.Plural + ".md" }
 
-// key is what words about a field are found by.
+// key returns the key of a field in [words].
 func (k kind) key(field string) string {
 	return k.Spec.Names.Plural + "." + k.Spec.Group + " " + field
 }
 
-// about says what the kind is, in paragraphs.
+// about describes the kind, in paragraphs.
 func (k kind) about() string {
 	if k.copied {
 		return words[k.key("")]
@@ -66,7 +66,7 @@ func (k kind) about() string {
 	return k.schema().Description
 }
 
-// summary is the first sentence of it.
+// summary returns the first sentence of the description.
 func (k kind) summary() string {
 	first, _, more := strings.Cut(cell(k.about()), ". ")
 	if more {
@@ -81,7 +81,7 @@ type field struct {
 	must                        []string
 }
 
-// fields are those of a kind, without what every object has.
+// fields returns the fields of a kind, without the fields that every object has.
 func (k kind) fields() []field {
 	top := k.schema()
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
@@ -90,7 +90,7 @@ func (k kind) fields() []field {
 	return k.below("", top)
 }
 
-// below are the fields of a schema, each followed by its own.
+// below returns the fields of a schema, each followed by its own fields.
 func (k kind) below(path string, of apiext.JSONSchemaProps) (out []field) {
 	for _, name := range sortedNames(of.Properties) {
 		p := of.Properties[name]
@@ -117,7 +117,7 @@ func (k kind) row(path, name string, p apiext.JSONSchemaProps, required bool) fi
 	return f
 }
 
-// innerOf is the schema of what a field has inside, and how its path goes on.
+// innerOf returns the schema of the fields inside a field, and the suffix of their path.
 func innerOf(p apiext.JSONSchemaProps) (apiext.JSONSchemaProps, string) {
 	switch {
 	case p.Items != nil && p.Items.Schema != nil:
@@ -128,7 +128,7 @@ func innerOf(p apiext.JSONSchemaProps) (apiext.JSONSchemaProps, string) {
 	return p, ""
 }
 
-// typeOf is the type of a field, with a link where its form is described on another page.
+// typeOf returns the type of a field, with a link if another page describes its form.
 func typeOf(p apiext.JSONSchemaProps, page string) string {
 	inner, item := innerOf(p)
 	name := inner.Type
@@ -157,7 +157,7 @@ func typeOf(p apiext.JSONSchemaProps, page string) string {
 	return name
 }
 
-// rules are what an API server asks of a field.
+// rules returns the validation rules of a field.
 func rules(p apiext.JSONSchemaProps, required bool) (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if required {

@@ -1,5 +1,5 @@
-// Command reference writes docs/reference: the fields of the kinds of both APIs, what each program may do, and the events and
-// conditions that they record.
+// Command reference writes docs/reference: the fields of the kinds of both APIs, the rights of each program, and the events and
+// conditions that programs record.
 package main
 
 import (
@@ -32,7 +32,7 @@ func write(root string) error {
 	return nil
 }
 
-// pages are the texts by their file names.
+// pages returns the texts by their file names.
 func pages(root string) (map[string]string, error) {
 	kinds, err := readKinds(filepath.Join(root, "config", "crd"))
 	if err != nil {

@@ -139,7 +139,7 @@ func TestRightsAreThoseOfTheRoles(t *testing.T) {
 		said := map[string]bool{}
 		for _, r := range listed {
 			if r.text == "" {
-				t.Errorf("%s: nobody says why it needs %v", p.dir, r.rights)
+				t.Errorf("%s: no comment says why it needs %v", p.dir, r.rights)
 			}
 			for _, one := range r.rights {
 				maps.Copy(said, verbsOf(one))

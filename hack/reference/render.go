@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// kindPage is the page of one kind.
+// kindPage returns the page of a kind.
 func kindPage(k kind) string {
 	var b strings.Builder
 	source := "config/crd/" + strings.TrimSuffix(k.page(), ".md") + ".yaml"
@@ -33,7 +33,7 @@ func kindPage(k kind) string {
 	return b.String()
 }
 
-// facts are what the kind is called and can.
+// facts are the names and subresources of the kind.
 func facts(k kind) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- **Resource**: `%s.%s`", k.Spec.Names.Plural, k.Spec.Group)
@@ -77,7 +77,7 @@ func commonPage(kinds []kind) string {
 	return b.String()
 }
 
-// fields are those of a form, from the first kind that has it.
+// fields returns the fields of a form, from the first kind that has it.
 func (s shape) fields(kinds []kind) (out []field) {
 	for _, k := range kinds {
 		at, found := s.in(k.schema())

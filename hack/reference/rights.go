@@ -16,11 +16,11 @@ import (
 	"github.com/millwright-dev/millwright/config"
 )
 
-// program is whose rights are in a folder of config/rbac.
+// program is the program whose rights are in a folder of config/rbac.
 type program struct {
-	// dir is the folder, and says the rest of its rights' reasons.
+	// dir is the folder. about is the introduction.
 	dir, title, about string
-	// also are folders of code that lists rights beside it, as hack/generate has them.
+	// also are folders of code with markers for rights, as in hack/generate.
 	also []string
 }
 
@@ -30,22 +30,23 @@ func programs() []program {
 		{"machine-controller-manager", "machine-controller-manager", "Of account `machine-controller-manager` in `millwright-system`, and of `machineset-controller` besides its own.", nil},
 		{"machineset-controller", "machineset-controller", "Of account `machineset-controller` in `millwright-system`, besides those of machine-controller-manager.", nil},
 		{"machine-api-operator", "machine-api-operator", "Of account `machine-api-operator` in `openshift-machine-api`.", nil},
-		{"machine-api-controllers", "what machine-api-operator runs", "Of account `machine-api-controllers` in `openshift-machine-api`, under which the machine controller, machineset-controller, nodelink-controller and machine-healthcheck run in one pod.", nil},
+		{"machine-api-controllers", "Operands of machine-api-operator", "Of account `machine-api-controllers` in `openshift-machine-api`, under which the machine controller, machineset-controller, nodelink-controller and machine-healthcheck run in one pod.", nil},
 	}
 }
 
-// reasons are those of rights that are listed without one: by hand in a file of config/rbac, or beside the code that uses them.
+// reasons are the reasons of rights without a comment: of manual files in config/rbac, and of markers beside the code that uses
+// the rights.
 var reasons = map[string]string{
-	"leader_election.yaml":           "Leading.",
-	"role_external_remediation.yaml": "Remediation templates and requests of others: nothing, until the cluster has a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied ([how](../external-remediation.md)).",
-	"internal/controller/csr":        "The certificate requests of kubelets, the nodes that there are already, the bootstrap token that a request came with, and events that say on a request why it is not approved.",
-	"internal/controller/postmortem": "Evidence of machines that failed, and the events that are part of it.",
+	"leader_election.yaml":           "Leader election.",
+	"role_external_remediation.yaml": "Remediation templates and requests of other controllers: no rights, until the cluster has a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied. See [external-remediation.md](../external-remediation.md).",
+	"internal/controller/csr":        "The certificate requests of kubelets, the existing nodes, the bootstrap token of a request, and events about requests that are not approved.",
+	"internal/controller/postmortem": "Evidence of failed machines, and the events in it.",
 }
 
-// right is that of one resource, or URL, in one place.
+// right is a right for one resource, or URL, in one place.
 type right struct{ where, resource, names, verbs string }
 
-// reason is why some rights are needed.
+// reason is the reason for some rights.
 type reason struct {
 	text   string
 	rights []right
@@ -53,13 +54,13 @@ type reason struct {
 
 const rightsHead = `# Rights
 
-What each program may do in a cluster, and why: the roles of ` + "`config/rbac`" + `, as ` + "`config/default`" + `, the chart and the operator bring them. A right that names no
-namespace holds in the whole cluster. [security.md](../security.md) says what an attacker could do with them.
+The rights of each program in a cluster, and their reasons. They are in the roles of ` + "`config/rbac`" + `, which ` + "`config/default`" + `, the chart and the operator install. A
+right without a namespace applies to the whole cluster. [security.md](../security.md) says what an attacker could do with these rights.
 
-Where they can, programs work without a right that they do not have: their logs name it once.
+If possible, a program works without a missing right, and logs it one time.
 `
 
-// rightsPage is the page of rights.
+// rightsPage returns the page of rights.
 func rightsPage(root string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, mark, "config/rbac")
@@ -86,7 +87,7 @@ func rightsPage(root string) (string, error) {
 	return b.String(), nil
 }
 
-// together has rights that follow each other, and differ in their resource only, in one.
+// together joins consecutive rights that differ only in their resource.
 func together(rights []right) (out []right) {
 	for _, r := range rights {
 		r.resource = code(r.resource)
@@ -103,23 +104,23 @@ func together(rights []right) (out []right) {
 const rightsFoot = `
 ## Clouds
 
-With the machine controller of a cloud the account ` + "`machine-controller`" + ` may get ` + "`Infrastructure/cluster`" + `, and the ConfigMaps
-` + "`kube-cloud-config`" + ` and ` + "`cloud-provider-config`" + ` of every namespace: outside of OpenShift the API server has to answer that they do not exist
-(` + "`config/manager/machine-controller/rights`" + `). The claims of addresses that vSphere's makes are in ` + "`config/rbac/vsphere`" + `,
-which you apply where you need them ([how](../providers/vsphere.md#static-addresses)).
+With the machine controller of a cloud, the account ` + "`machine-controller`" + ` may get ` + "`Infrastructure/cluster`" + `, and the ConfigMaps
+` + "`kube-cloud-config`" + ` and ` + "`cloud-provider-config`" + ` of every namespace: outside of OpenShift the API server must answer that they do not exist
+(` + "`config/manager/machine-controller/rights`" + `). The rights for claims of addresses on vSphere are in ` + "`config/rbac/vsphere`" + `.
+Apply them if you use [static addresses](../providers/vsphere.md#static-addresses).
 
 ## termination-handler
 
-The DaemonSet's account ` + "`machine-api-termination-handler`" + ` has what the cluster grants it: to get its node and to patch the node's status
-([how](../termination-handler.md)).
+The account ` + "`machine-api-termination-handler`" + ` of the DaemonSet has the rights that the cluster grants it: to get its node, and to patch the status of the node.
+See [termination-handler.md](../termination-handler.md).
 
 ## People
 
-` + "`config/rbac/aggregate.yaml`" + ` lets who may view a namespace see its machines, sets, deployments, classes and checks, and who may edit one change and
-scale them. ` + "`millwright-metrics-reader`" + ` lets whom it is bound to read ` + "`/metrics`" + `.
+With ` + "`config/rbac/aggregate.yaml`" + `, users who may view a namespace may view its machines, sets, deployments, classes and checks. Users who may edit a namespace
+may change and scale them. Accounts with the ClusterRole ` + "`millwright-metrics-reader`" + ` may read ` + "`/metrics`" + `.
 `
 
-// reasons are those of a program: of the lists beside code, and of roles that are written by hand.
+// reasons returns the reasons of a program: from the markers beside code, and from manual roles.
 func (p program) reasons(root string) (out []reason, err error) {
 	for _, dir := range append([]string{filepath.Join("config", "rbac", p.dir)}, p.also...) {
 		listed, err := listedIn(root, dir)
@@ -133,7 +134,7 @@ func (p program) reasons(root string) (out []reason, err error) {
 		return nil, fmt.Errorf("looking for roles: %w", err)
 	}
 	for _, file := range files {
-		if filepath.Base(file) == "role.yaml" { // made of the lists
+		if filepath.Base(file) == "role.yaml" { // generated from the markers
 			continue
 		}
 		rights, roles, err := rolesOf(file)
@@ -149,7 +150,7 @@ func (p program) reasons(root string) (out []reason, err error) {
 
 const marker = "+kubebuilder:rbac:"
 
-// listedIn are the markers of a folder, by the comments above them.
+// listedIn returns the markers of a folder, by the comments above them.
 func listedIn(root, dir string) (out []reason, err error) {
 	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 	if err != nil {
@@ -170,7 +171,7 @@ func listedIn(root, dir string) (out []reason, err error) {
 	return out, nil
 }
 
-// listed are the rights of one comment, and its words.
+// listed returns the rights of one comment, and its words.
 func listed(group *ast.CommentGroup) (r reason) {
 	var text []string
 	for _, c := range group.List {
@@ -186,7 +187,7 @@ func listed(group *ast.CommentGroup) (r reason) {
 	return r
 }
 
-// rightsOf are those of one marker: groups="",namespace=kube-system,resources=secrets,verbs=get;create.
+// rightsOf returns the rights of one marker: groups="",namespace=kube-system,resources=secrets,verbs=get;create.
 func rightsOf(list string) (out []right) {
 	has := map[string][]string{}
 	for part := range strings.SplitSeq(list, ",") {
@@ -202,7 +203,7 @@ func rightsOf(list string) (out []right) {
 
 const everywhere = "the cluster"
 
-// rule is a rule as rights, one for each resource.
+// rule returns a rule as rights, one for each resource.
 func rule(where string, r rbacv1.PolicyRule) (out []right) {
 	for _, group := range r.APIGroups {
 		for _, resource := range r.Resources {
@@ -227,7 +228,7 @@ func codes(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// rolesOf are the rights of the roles in a file, and how many roles there are.
+// rolesOf returns the rights of the roles in a file, and the number of roles.
 func rolesOf(file string) (out []right, roles int, err error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

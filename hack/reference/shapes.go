@@ -7,19 +7,19 @@ import (
 	apiext "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// shape is a form that several fields have. It is described once.
+// shape is a form that several fields have. It is described one time.
 type shape struct {
-	// has are fields by which the form is known.
+	// has are the fields by which the form is recognized.
 	has []string
-	// place is where it is described, from docs/reference.
+	// place is the page of its description, from docs/reference.
 	place string
-	// says are its fields in our words; nil where the place is the page of a kind.
+	// says are the descriptions of its fields; nil if the place is the page of a kind.
 	says map[string]string
-	// rest is what is said of fields that says has nothing about; empty where it has all.
+	// rest is the description of fields that says does not have; empty if says has all.
 	rest string
 }
 
-// shapes are the forms by the names that pages call them.
+// shapes are the forms by the names that pages use.
 var shapes = map[string]shape{
 	"label selector": {
 		has: []string{"matchExpressions", "matchLabels"}, place: "common.md#label-selector",
@@ -133,18 +133,18 @@ var shapes = map[string]shape{
 		says: map[string]string{"taints": "taints that the node gets"},
 		rest: "The other fields of a node's spec are stored, and have no effect.",
 	},
-	// These are the spec of a kind, and described on its page.
+	// These are specs of kinds, described on the pages of the kinds.
 	"machine spec of OpenShift": {has: []string{"lifecycleHooks", "providerSpec", "taints"}, place: "machine.openshift.io_machines.md"},
 	"machine spec of Gardener":  {has: []string{"class", "creationTimeout", "nodeTemplate"}, place: "machine.sapcloud.io_machines.md"},
 }
 
-// shapeOf is the name of a schema's form; empty where it has one of its own.
+// shapeOf returns the name of a schema's form; empty if it has a form of its own.
 func shapeOf(p apiext.JSONSchemaProps) string {
 	found := ""
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		s := shapes[name]
 		missing := slices.ContainsFunc(s.has, func(f string) bool { _, is := p.Properties[f]; return !is })
-		// The form that asks for most is the closest.
+		// The form with the most fields is the closest.
 		if !missing && (found == "" || len(s.has) > len(shapes[found].has)) {
 			found = name
 		}

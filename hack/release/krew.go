@@ -10,10 +10,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// pluginFile is the manifest by which krew installs the kubectl plugin. An index names it after the plugin.
+// pluginFile is the manifest with which krew installs the kubectl plugin. An index names it after the plugin.
 const pluginFile = "machine.yaml"
 
-// A plugin is krew's manifest, as far as it is used here.
+// A plugin is krew's manifest, with the fields that are used here.
 type plugin struct {
 	APIVersion string     `json:"apiVersion"`
 	Kind       string     `json:"kind"`
@@ -60,7 +60,7 @@ machine.sapcloud.io, on any cluster that has one of the two APIs:
   kubectl machine preflight              whether Millwright can take over
 `
 
-// krew writes the manifest of the kubectl plugin, with the checksums of the archives that the release has.
+// krew writes the manifest of the kubectl plugin, with the checksums of the archives in the release.
 func (r release) krew(platforms []platform) error {
 	p := plugin{
 		APIVersion: "krew.googlecontainertools.github.com/v1alpha2", Kind: "Plugin",

@@ -1,5 +1,6 @@
-// Command release writes what a release has: the images, by hack/image, manifests, the chart, what a component of OpenShift installs, the command lines for each
-// platform, and checksums. What it writes depends on the sources and on the version only.
+// Command release writes the files of a release: the images (with hack/image), manifests, the chart, the manifests of a
+// component of OpenShift, the command line for each platform, and checksums. The output depends only on the sources and the
+// version.
 //
 //	go run ./hack/release -out dist -version v1.2.3 -key minisign.key
 //	go run ./hack/release -out dist -verify minisign.pub
@@ -23,7 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/hack/internal/packages"
 )
 
-// home is where the sources are.
+// home is the folder of the sources.
 const home = "https://github.com/millwright-dev/millwright"
 
 func main() {
@@ -62,14 +63,14 @@ func (r release) do(ctx context.Context, keyFile, publicKey string) error {
 	return r.run(ctx)
 }
 
-// release is one call, at the top of the repository.
+// release is one call, in the root of the repository.
 type release struct {
 	out, version, image  string
 	archs, url           string
 	platforms, providers []string
 	// key signs the checksums; nil leaves them unsigned.
 	key *minisign.PrivateKey
-	// packages are what users install, by path.
+	// packages are the files that users install, by path.
 	packages map[string]string
 	// compile writes the program of a package for a platform into a file.
 	compile func(ctx context.Context, r release, p platform, pkg, file string) error
@@ -136,7 +137,7 @@ func (r release) run(ctx context.Context) error {
 	return sign(r.out, r.version, *r.key)
 }
 
-// controllerOf is the package of a cloud's machine controller, which is a module of its own.
+// controllerOf returns the package of a cloud's machine controller, which is its own module.
 func controllerOf(name string) (string, error) {
 	pkg := fmt.Sprintf("./providers/%s/cloud/machine-controller-%[1]s", name)
 	if info, err := os.Stat(pkg); err != nil || !info.IsDir() {
@@ -145,14 +146,14 @@ func controllerOf(name string) (string, error) {
 	return pkg, nil
 }
 
-// write writes a file of the release, and tells.
+// write writes a file of the release, and prints its name.
 func (r release) write(name string, content []byte) error {
 	file := filepath.Join(r.out, name)
 	fmt.Printf("%s: %d bytes\n", file, len(content))
 	return os.WriteFile(file, content, 0o644)
 }
 
-// A platform is an operating system and an architecture, as Go calls them.
+// A platform is an operating system and an architecture, with the names of Go.
 type platform struct{ system, arch string }
 
 func (p platform) String() string { return p.system + "/" + p.arch }
@@ -170,7 +171,8 @@ const kubectlPlugin = "kubectl-machine"
 
 const windows = "windows"
 
-// programs are the command lines that there are for it: millwright runs control planes by means that Windows does not have.
+// programs returns the command lines for the platform. millwright runs control planes with functions that Windows does not
+// have.
 func (p platform) programs() []string {
 	if p.system == windows {
 		return []string{kubectlPlugin}
@@ -178,7 +180,7 @@ func (p platform) programs() []string {
 	return []string{kubectlPlugin, "millwright"}
 }
 
-// file is what a program is called on the platform.
+// file returns the name of a program on the platform.
 func (p platform) file(program string) string {
 	if p.system == windows {
 		return program + ".exe"
@@ -186,7 +188,7 @@ func (p platform) file(program string) string {
 	return program
 }
 
-// archive is the name of the archive of a program: a zip for Windows, which unpacks nothing else by itself.
+// archive returns the name of the archive of a program: a zip for Windows, which unpacks no other format by itself.
 func (p platform) archive(program, version string) string {
 	suffix := ".tar.gz"
 	if p.system == windows {
@@ -226,17 +228,17 @@ func (r release) cli(ctx context.Context, p platform, program string) error {
 	return r.write(p.archive(program, r.version), packed)
 }
 
-// compile has Go do it.
+// compile compiles with the go command.
 func compile(ctx context.Context, r release, p platform, pkg, file string) error {
 	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + r.version
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags, "-o", file, pkg)
-	// GOFLAGS take the place of those that the environment and `go env` have.
+	// GOFLAGS replaces the settings of the environment and of `go env`.
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.arch, "GOFLAGS=-buildvcs=auto")
 	c.Stderr = os.Stderr
 	return c.Run()
 }
 
-// layout has hack/image do it.
+// layout builds the image with hack/image.
 func layout(ctx context.Context, r release, pkg string) error {
 	c := exec.CommandContext(ctx, "go", "run", "./hack/image", "-out", r.out, "-version", r.version, "-arch", r.archs, "-program", pkg)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr

@@ -11,10 +11,10 @@ import (
 	"github.com/millwright-dev/millwright/hack/internal/packages"
 )
 
-// develImage is what packages call the image as long as it is of no release.
+// develImage is the name of the image in packages that are not part of a release.
 const develImage = "millwright-controllers:devel"
 
-// manifests writes the one file of both APIs, with the image of the release.
+// manifests writes millwright.yaml, with the image of the release.
 func (r release) manifests() error {
 	text, err := replaced(r.packages["millwright.yaml"], "image: "+develImage+"\n", "image: "+r.image+":"+r.version+"\n")
 	if err != nil {
@@ -23,7 +23,7 @@ func (r release) manifests() error {
 	return r.write("millwright.yaml", []byte(text))
 }
 
-// install packs install/ as it is: a release of OpenShift names the images.
+// install packs install/ unchanged, because a release of OpenShift names the images.
 func (r release) install() error {
 	packed, err := archive.TarGz(folder(r.packages, "install", "install"))
 	if err != nil {
@@ -32,11 +32,11 @@ func (r release) install() error {
 	return r.write("millwright-openshift-"+r.version+".tar.gz", packed)
 }
 
-// chart packs the chart, with its version and where the image is.
+// chart packs the chart, with its version and its image.
 func (r release) chart() error {
 	const name = "millwright"
 	files := folder(r.packages, "charts/"+name, name)
-	// Charts have versions without a v, and the tag of the image is that of the release.
+	// Versions of charts have no v. The tag of the image is that of the release.
 	version := strings.TrimPrefix(r.version, "v")
 	for file, changes := range map[string][][2]string{
 		"Chart.yaml":  {{"\nversion: 0.0.0-devel\n", "\nversion: " + version + "\n"}, {"\nappVersion: devel\n", "\nappVersion: " + r.version + "\n"}},
@@ -62,7 +62,7 @@ func (r release) chart() error {
 	return r.write(name+"-"+version+".tgz", packed)
 }
 
-// replaced refuses to replace what is not there.
+// replaced replaces a text, and returns an error if the text does not occur.
 func replaced(text, from, to string) (string, error) {
 	if !strings.Contains(text, from) {
 		return "", fmt.Errorf("there is no %q to replace", strings.TrimSpace(from))

@@ -16,10 +16,10 @@ import (
 // signatureFile is minisign's signature of the checksums. It covers every file of the release, because the checksums do.
 const signatureFile = sumsFile + ".minisig"
 
-// Environment variables of a build service, which has no file of a key.
+// Environment variables for a build service, which has no key file.
 const (
 	keyVariable      = "MINISIGN_KEY"      // the text of the private key
-	passwordVariable = "MINISIGN_PASSWORD" // its password, also of a key in a file
+	passwordVariable = "MINISIGN_PASSWORD" // its password, also for a key in a file
 )
 
 // signingKey reads the private key from a file or, without one, from the environment. It returns nil if neither names a key.
@@ -90,7 +90,7 @@ func verify(dir string, key minisign.PublicKey) error {
 	return errors.Join(wrong...)
 }
 
-// verifyBy verifies a release by the public key in a file.
+// verifyBy verifies a release with the public key in a file.
 func verifyBy(file, dir string) error {
 	key, err := minisign.PublicKeyFromFile(file)
 	if err != nil {

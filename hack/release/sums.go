@@ -12,7 +12,7 @@ import (
 
 const sumsFile = "SHA256SUMS"
 
-// forget removes the files of the release that a folder has, by its checksums.
+// forget removes the files of a release from a folder, according to its checksums.
 func forget(dir string) error {
 	raw, err := os.ReadFile(filepath.Join(dir, sumsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +35,7 @@ func forget(dir string) error {
 	return nil
 }
 
-// sums writes the checksums of all files of a folder, as sha256sum -c reads them.
+// sums writes the checksums of all files of a folder, in the format of sha256sum -c.
 func sums(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

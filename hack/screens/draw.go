@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// Sizes of a picture, in pixels; columns are characters.
+// Sizes of a picture, in pixels. Columns are characters.
 const (
 	columns    = 110
 	charWidth  = 8
@@ -19,7 +19,7 @@ const (
 	titleBar   = 32
 )
 
-// draw is a terminal with a command and its lines of output, as SVG. Spaces do not break, or SVG would collapse them.
+// draw returns a terminal with a command and its output, as SVG. It uses no-break spaces, because SVG collapses others.
 func draw(command string, output []string) []byte {
 	lines := append([]string{"$ " + command}, output...)
 	width, height := columns*charWidth+2*margin, len(lines)*lineHeight+titleBar+2*margin
@@ -38,7 +38,7 @@ func draw(command string, output []string) []byte {
 	return b.Bytes()
 }
 
-// colourOf highlights the command, and what to do next.
+// colourOf highlights the command, and the next step for the user.
 func colourOf(i int, line string) string {
 	switch {
 	case i == 0:

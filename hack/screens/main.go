@@ -1,5 +1,6 @@
-// Command screens draws the terminals that README and docs show. It starts a fleet, blocks a deletion with a disruption budget, runs the commands
-// and writes what they print as SVG into docs/images. Names of machines are random, so that the pictures differ from run to run.
+// Command screens draws the terminals in README and docs. It starts a fleet, blocks a deletion with a disruption budget, runs
+// the commands, and writes their output as SVG into docs/images. The names of machines are random, so the pictures differ from
+// run to run.
 package main
 
 import (
@@ -51,7 +52,7 @@ func run() (err error) {
 		{"history", clip, []string{"history", "machine/" + machine, namespace}},
 	} {
 		out, err := f.run(s.args...)
-		if err != nil && s.name != "plan" { // plan exits with 1 where something changes
+		if err != nil && s.name != "plan" { // plan exits with 1 if something changes
 			return err
 		}
 		shown := "kubectl machine " + strings.ReplaceAll(strings.Join(s.args, " "), "-n=", "-n ")
@@ -69,10 +70,10 @@ type screen struct {
 	args []string
 }
 
-// fleet is one that runs in a folder of its own.
+// fleet is a running fleet in its own folder.
 type fleet struct{ dir string }
 
-// run runs a command of millwright against the fleet, and returns what it prints.
+// run runs a command of millwright against the fleet, and returns its output.
 func (f fleet) run(args ...string) (string, error) { return f.feed(nil, args...) }
 
 func (f fleet) feed(stdin []byte, args ...string) (string, error) {
@@ -88,7 +89,7 @@ func (f fleet) feed(stdin []byte, args ...string) (string, error) {
 	return string(out), err
 }
 
-// block runs pods under a budget that never allows a disruption, and deletes a machine that one of them runs on.
+// block runs pods with a budget that never allows a disruption, and deletes the machine of one of them.
 func (f fleet) block() (machine string, err error) {
 	if _, err := f.feed(blocked, "kubectl", "apply", "-f", "-"); err != nil {
 		return "", err
@@ -101,7 +102,7 @@ func (f fleet) block() (machine string, err error) {
 		return "", err
 	}
 	for _, node := range strings.Fields(nodes) {
-		if strings.HasPrefix(node, "mill-worker-a-") { // its name is that of its machine
+		if strings.HasPrefix(node, "mill-worker-a-") { // a node has the name of its machine
 			machine = node
 		}
 	}
@@ -109,6 +110,6 @@ func (f fleet) block() (machine string, err error) {
 		return "", fmt.Errorf("no pod runs on a node of mill-worker-a: %q", nodes)
 	}
 	_, err = f.run("kubectl", "-n=openshift-machine-api", "delete", "machines.machine.openshift.io/"+machine, "--wait=false")
-	time.Sleep(5 * time.Second) // the drain is under way
+	time.Sleep(5 * time.Second) // the drain has begun
 	return machine, err
 }

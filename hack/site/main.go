@@ -1,5 +1,5 @@
-// Command site builds a site with search from the pages of docs/: it writes them as Hugo wants them, runs Hugo with a theme that is a Go module,
-// and checks every link of the result. Nothing in the site is loaded from another host.
+// Command site builds a searchable site from the pages of docs/. It writes the pages in the form that Hugo expects, runs Hugo
+// with a theme that is a Go module, and checks every link of the result. The site loads nothing from another host.
 package main
 
 import (
@@ -59,7 +59,7 @@ func build(root, out, base string, check bool) error {
 	return checkLinks(root, source, out, base)
 }
 
-// themeDir is where Go keeps the theme, whose checksum it has verified.
+// themeDir returns the folder in which Go has the theme. Go has verified its checksum.
 func themeDir(root string) (string, error) {
 	c := exec.Command("go", "mod", "download", "-modfile=theme.mod", "-json", "github.com/imfing/hextra")
 	c.Dir, c.Env, c.Stderr = filepath.Join(root, "tools", "site"), append(os.Environ(), "GOFLAGS=", "GOWORK=off"), os.Stderr
@@ -90,7 +90,7 @@ func run(root, dir, name string, args ...string) error {
 	return nil
 }
 
-// checkLinks asks for each link, image and anchor within the site. Links to other hosts are not followed.
+// checkLinks requests each link, image and anchor within the site. It does not follow links to other hosts.
 func checkLinks(root, source, out, base string) error {
 	if base != "/" {
 		fmt.Println("site: links are checked in a site at / only")

@@ -13,14 +13,15 @@ import (
 
 // page is a Markdown file of the repository and its place in the site.
 type page struct {
-	// file is relative to the root of the repository, place to that of the site, without a slash at the beginning: "providers/aws/".
+	// file is relative to the root of the repository. place is relative to the root of the site, without a slash at the
+	// beginning: "providers/aws/".
 	file, place string
 	title, text string
-	// weight orders pages that have the same parent.
+	// weight orders pages with the same parent.
 	weight int
 }
 
-// content is where Hugo wants the page.
+// content is the path at which Hugo expects the page.
 func (p page) content() string {
 	switch {
 	case p.place == "":
@@ -34,7 +35,7 @@ func (p page) content() string {
 // about are pages from outside of docs/.
 var about = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}
 
-// read returns all pages, in the order of docs/README.md, and by name where that does not list them.
+// read returns all pages: first in the order of docs/README.md, then by name.
 func read(root string) ([]page, error) {
 	var files []string
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(name string, entry fs.DirEntry, err error) error {
@@ -66,7 +67,7 @@ func read(root string) ([]page, error) {
 	return order(pages, pages[index].text), nil
 }
 
-// placeOf is where a file stands in the site.
+// placeOf returns the place of a file in the site.
 func placeOf(file string) string {
 	within, is := strings.CutPrefix(file, "docs/")
 	if !is {
@@ -83,7 +84,7 @@ var (
 	part    = regexp.MustCompile(`^## +(.+)`)
 )
 
-// titled parts a text from its heading. What comes before is a comment for those who edit it.
+// titled separates a text from its heading. Text before the heading is a comment for authors.
 func titled(text string) (title, rest string, err error) {
 	at := heading.FindStringSubmatchIndex(text)
 	if at == nil {
@@ -92,7 +93,7 @@ func titled(text string) (title, rest string, err error) {
 	return strings.ReplaceAll(text[at[2]:at[3]], "`", ""), text[at[1]:], nil
 }
 
-// order weighs pages by where an index links to them first.
+// order sets the weight of pages by the first link in an index.
 func order(pages []page, index string) []page {
 	weights := map[string]int{}
 	for _, found := range link.FindAllStringSubmatch(index, -1) {
@@ -110,7 +111,7 @@ func order(pages []page, index string) []page {
 	return pages
 }
 
-// parts are the headings of the index, with the file that each links to first.
+// parts returns the headings of the index, with the first linked file of each.
 func parts(index string) (names []string, first map[string]string) {
 	first = map[string]string{}
 	for line := range strings.Lines(index) {

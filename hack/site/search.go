@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// unsearched are folders of records that answer no question of users, and would hide the pages that do.
+// unsearched are folders of records that do not answer questions of users, and would hide the pages that do.
 const unsearched = "originals/"
 
-// searchData is what the theme's search reads, in the order of the pages, which decides between equal matches: each page with the texts of its
-// sections by "anchor#heading". A paragraph, an item and a row of a table are a line each: a result shows one.
+// searchData returns the data of the theme's search. Its order is that of the pages, which decides between equal matches. Each
+// page has the texts of its sections by "anchor#heading". Each paragraph, item and row of a table is a line, because a result
+// shows one line.
 func searchData(pages []page, base string) (string, error) {
 	at, err := url.Parse(base)
 	if err != nil {
@@ -36,7 +37,7 @@ func searchData(pages []page, base string) (string, error) {
 		}
 		parts = append(parts, string(route)+":"+string(raw))
 	}
-	// Hugo reads it as a template.
+	// Hugo reads the file as a template.
 	return strings.ReplaceAll("{"+strings.Join(parts, ",\n")+"}", "{{", `{{"{{"}}`), nil
 }
 
@@ -49,13 +50,13 @@ var (
 	item       = regexp.MustCompile(`^([-*]|\d+\.) `)
 )
 
-// sections are the texts below the headings of a page. What comes before the first has the key "".
+// sections returns the texts below the headings of a page. Text before the first heading has the key "".
 func sections(text string) map[string]string {
 	out := map[string]string{}
 	key, code := "", false
 	var lines []string
 	keep := func() { out[key] += strings.Join(lines, "\n"); lines = nil }
-	joined := false // the next line goes on with the paragraph
+	joined := false // the next line continues the paragraph
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		found := anyHeading.FindStringSubmatch(line)
@@ -82,12 +83,12 @@ func sections(text string) map[string]string {
 	return out
 }
 
-// plain is a line without marks of Markdown.
+// plain returns a line without Markdown.
 func plain(line string) string {
 	return marks.ReplaceAllString(anyLink.ReplaceAllString(line, "$1"), "")
 }
 
-// anchor is that of a heading, as GitHub and Hugo make it.
+// anchor returns the anchor of a heading, as GitHub and Hugo create it.
 func anchor(heading string) string {
 	return strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }

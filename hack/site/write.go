@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// repository is where files stand that are not in the site.
+// repository is the address of files that are not in the site.
 const repository = "https://github.com/millwright-dev/millwright/blob/main"
 
-// write lays out what Hugo reads.
+// write writes the files that Hugo reads.
 func write(root, source, base string, pages []page) error {
 	places := map[string]string{}
 	for i, p := range pages {
@@ -62,10 +62,10 @@ func write(root, source, base string, pages []page) error {
 	return nil
 }
 
-// listed are the folders whose pages their index lists: the sidebar, which each page has, leaves them out.
+// listed are the folders whose index lists their pages. The sidebar, which each page has, omits these pages.
 var listed = []string{"decisions/", "runbooks/", "reference/"}
 
-// front is what Hugo wants to know of a page; before and after are its neighbours.
+// front returns the front matter of a page for Hugo. before and after are its neighbors.
 func (p page) front(before, after any) string {
 	front := map[string]any{"title": p.title, "weight": p.weight, "prev": before, "next": after, "params": map[string]any{"source": p.file}}
 	section := strings.HasSuffix(p.content(), "_index.md")
@@ -80,7 +80,7 @@ func (p page) front(before, after any) string {
 	return matter(front)
 }
 
-// neighbours are the pages of the same folder before and after one; false where there is no such page.
+// neighbours returns the pages of the same folder before and after a page; false if there is no such page.
 func neighbours(pages []page, of int) (before, after any) {
 	beside := func(p page) bool {
 		return p.place != "" && path.Dir(path.Clean(p.place)) == path.Dir(path.Clean(pages[of].place))
@@ -101,12 +101,13 @@ func neighbours(pages []page, of int) (before, after any) {
 func matter(values map[string]any) string {
 	raw, err := json.MarshalIndent(values, "", "  ")
 	if err != nil {
-		panic(err) // texts and numbers
+		panic(err) // texts and numbers can always be encoded
 	}
 	return string(raw) + "\n\n"
 }
 
-// separate writes the headings of the sidebar, which are those of the index, and the page above those from outside of docs/.
+// separate writes the headings of the sidebar, which are those of the index, and the page above the pages from outside of
+// docs/.
 func separate(source string, pages []page) error {
 	index := pages[slices.IndexFunc(pages, func(p page) bool { return p.place == "" })].text
 	names, first := parts(index)

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// completionTime is how long a shell waits for names: a user types on if a cluster does not answer.
+// completionTime limits the time that a shell waits for names, because a cluster may not answer.
 const completionTime = 3 * time.Second
 
 // complete offers kinds, and the existing names of a kind: "machine/mill-a", or "mill-a" after "machine".
@@ -53,18 +53,18 @@ func (w *why) completeFlags(c *cobra.Command) {
 	}
 	for flag, offer := range values {
 		if c.Flags().Lookup(flag) == nil {
-			continue // not every command prints for scripts
+			continue // some commands have no flag -o
 		}
 		complete := func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			return begins(begun, offer()), cobra.ShellCompDirectiveNoFileComp
 		}
 		if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err) // it is registered twice, which the first test finds
+			panic(err) // a completion is registered twice; the first test finds this
 		}
 	}
 }
 
-// offer asks a cluster; if that fails, it offers nothing.
+// offer reads names from a cluster. If the cluster does not answer, it offers nothing.
 func (w *why) offer(c *cobra.Command, ask func(context.Context, collect.Clusters) []string) []string {
 	clusters, _, err := w.clusters()
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *why) contexts() []string {
 	return sets.List(sets.KeySet(config.Contexts))
 }
 
-// begins are the names with that prefix.
+// begins returns the names with the prefix.
 func begins(like string, names []string) (out []string) {
 	for _, n := range names {
 		if strings.HasPrefix(n, like) {

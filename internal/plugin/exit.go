@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// exit ends a program with a code; told says that everything has been printed.
+// exit ends a program with a code. If told is true, the message has already been printed.
 type exit struct {
 	code int
 	told bool
@@ -15,10 +15,10 @@ type exit struct {
 func (e *exit) Error() string { return e.err.Error() }
 func (e *exit) Unwrap() error { return e.err }
 
-// errChanges ends a plan with changes, as `kubectl diff` ends.
+// errChanges ends a plan that has changes, with the exit code of `kubectl diff`.
 var errChanges = &exit{code: 1, told: true, err: errors.New("there are changes")}
 
-// planFailed ends a plan that failed: a script must not take that for changes.
+// planFailed ends a plan that failed. Its exit code differs from that of a plan with changes.
 func planFailed(err error) error {
 	if err == nil {
 		return nil
@@ -26,7 +26,7 @@ func planFailed(err error) error {
 	return &exit{code: 2, err: err}
 }
 
-// ExitCode is the exit code for err, and whether err has yet to be printed.
+// ExitCode returns the exit code for err, and whether the program must still print err.
 func ExitCode(err error) (code int, untold bool) {
 	if err == nil {
 		return 0, false
@@ -37,7 +37,7 @@ func ExitCode(err error) (code int, untold bool) {
 	return 1, !errors.Is(err, ErrReported)
 }
 
-// Message is the text of err that a program prints before it ends.
+// Message returns the text of err that a program prints before it ends.
 func Message(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"

@@ -14,24 +14,25 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// History is the command that shows the life of a machine; program is its name for users.
+// History is the command that shows the history of a machine. program is the name of the program for users.
 func History(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	w := newWhy(streams)
 	c := &cobra.Command{
 		Use:   "history machine/<name>",
-		Short: "Show what happened to a machine, and when: requests for its instance, its node, its deletion, events",
-		Long: `history shows the life of a machine of either API, oldest first, from what is stored in
-the cluster: the requests for its instance with what came of them, its node, the steps
-of its deletion, its conditions, and events as long as the API server keeps them. Of a
-machine that failed and does not exist any more it shows the evidence that is kept for
-a week; of one that was deleted in good health nothing is kept. It only reads.
+		Short: "Show the history of a machine: requests for its instance, its node, its deletion and events",
+		Long: `history shows the history of a machine of either API, the oldest entry first. It reads
+objects in the cluster: requests for the instance and their results, the node, the steps
+of the deletion, the conditions, and the events that the API server still stores. For a
+machine that failed and no longer exists, it shows the evidence that Millwright keeps
+for a week. For a healthy machine that was deleted, Millwright keeps nothing. The
+command only reads.
 
-It exits with 1 if there is no such machine, or several have the name.`,
+The exit code is 1 if no machine or several machines have the name.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: w.complete,
 		RunE:              func(c *cobra.Command, args []string) error { return w.history(c.Context(), args) },
 	}
-	c.Example = `  # a machine, wherever it is
+	c.Example = `  # a machine in any namespace
   ` + program + ` history machine/mill-worker-a-x7k2p
   # for scripts
   ` + program + ` history machine/mill-worker-a-x7k2p -n shoot--blue -o json`
@@ -53,7 +54,7 @@ func (w *why) history(ctx context.Context, args []string) error {
 		return err
 	}
 	if q.Kind != "Machine" {
-		return fmt.Errorf("%q: only machines have a history: want machine/<name>", strings.Join(args, "/"))
+		return fmt.Errorf("%q: only machines have a history: use machine/<name>", strings.Join(args, "/"))
 	}
 	clusters, home, err := w.clusters()
 	if err != nil {

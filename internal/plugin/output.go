@@ -10,11 +10,11 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 )
 
-// Output are kubectl's output flags for scripts, for documents that are not objects: -o json, yaml,
-// jsonpath and templates.
+// Output has the output flags of kubectl for documents that are not API objects: -o json, yaml, jsonpath and
+// templates.
 type Output struct{ flags *genericclioptions.PrintFlags }
 
-// NewOutput has no format set: a person reads.
+// NewOutput returns an Output without a format: the command prints text for users.
 func NewOutput() Output {
 	f := genericclioptions.NewPrintFlags("")
 	f.NamePrintFlags = nil // a document has no name
@@ -27,13 +27,13 @@ func (o Output) As(format string) Output {
 	return o
 }
 
-// AddFlags adds them to a command.
+// AddFlags adds the output flags to a command.
 func (o Output) AddFlags(c *cobra.Command) { o.flags.AddFlags(c) }
 
-// Formats are the allowed formats.
+// Formats returns the allowed formats.
 func (o Output) Formats() []string { return o.flags.AllowedFormats() }
 
-// Printer prints one document for scripts; nil if a person reads.
+// Printer returns a printer for one document, or nil if no format is set.
 func (o Output) Printer() (printers.ResourcePrinter, error) {
 	if *o.flags.OutputFormat == "" && *o.flags.TemplatePrinterFlags.TemplateArgument == "" {
 		return nil, nil
@@ -41,7 +41,8 @@ func (o Output) Printer() (printers.ResourcePrinter, error) {
 	return o.flags.ToPrinter()
 }
 
-// Document prints content as objects are printed. It has a kind and no version: it is not stored anywhere.
+// Document returns content as an object that the printers can print. It has a kind and no version, because no API
+// server stores it.
 func Document(api, kind string, content any) runtime.Object {
 	return &document{schema.GroupVersionKind{Group: api, Kind: kind}, content}
 }
@@ -54,7 +55,7 @@ type document struct {
 func (d *document) GetObjectKind() schema.ObjectKind { return d }
 func (d *document) DeepCopyObject() runtime.Object   { out := *d; return &out }
 
-// MarshalJSON is what printers print.
+// MarshalJSON returns the printed JSON.
 func (d *document) MarshalJSON() ([]byte, error) { return json.Marshal(d.content) }
 
 // SetGroupVersionKind changes nothing.

@@ -26,7 +26,7 @@ import (
 
 // plan is a change on the command line.
 type plan struct {
-	// why connects, and reads the flags that both commands have.
+	// why connects to clusters, and has the flags that both commands share.
 	*why
 	files    []string
 	replicas int
@@ -36,14 +36,14 @@ type plan struct {
 	// connect connects to clusters.
 	connect func() (survey.Clusters, string, error)
 	now     func() time.Time
-	// patience is how long steps are simulated; later steps are left out.
+	// patience limits how long the command simulates steps. It omits later steps.
 	patience time.Duration
 }
 
-// mostPatience is the time after which a user wonders whether the command still works.
+// mostPatience is the default of patience. A user would doubt whether a slower command still works.
 const mostPatience = 5 * time.Second
 
-// Plan is the command that shows the effects of a change beforehand; program is its name for users.
+// Plan is the command that predicts the effects of a change. program is the name of the program for users.
 func Plan(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	p := newPlan(streams)
 	return p.command(program)
@@ -59,18 +59,19 @@ func (p *plan) command(program string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan (-f <file> | <kind>/<name> [--replicas <n>] [--class <name>] [--patch <json>] [--delete])",
 		Short: "Show what a change would create, update, drain and delete, step by step, without making the change",
-		Long: `plan says what the controllers do about a change of machines, machine sets,
-machine deployments and machine classes of either API: which machines they create
-and delete, in which steps and why, what the drains meet, and how long it takes as
-far as objects show. The change is a manifest, as for kubectl apply, or one of the
-object that is named. It asks the same functions as the controllers, and the API
-server for a trial (dry run), so that its defaults and objections count; where you
-may not change the object, the change is made in memory. Nothing is stored.
+		Long: `plan predicts how the controllers react to a change of machines, machine sets,
+machine deployments or machine classes of either API. It shows the machines that
+they create and delete, the steps and their reasons, what delays the drains, and an
+estimate of the duration. The change is a manifest, as for kubectl apply, or a
+change of one named object.
 
-What may not be read is named, with what the plan does not know for that.
+plan calls the same functions as the controllers, and sends the change to the API
+server as a dry run, which applies defaults and validation. If you may not change
+the object, plan applies the change in memory. Nothing is stored. The output names
+objects that you may not read, and the effects that plan cannot predict without them.
 
-It exits with 0 where nothing changes, with 1 where something does, and with 2
-if there was an error, as kubectl diff does.`,
+The exit code is 0 if nothing changes, 1 if something changes, and 2 after an
+error, as with kubectl diff.`,
 		Args: func(c *cobra.Command, args []string) error { return planFailed(cobra.MaximumNArgs(2)(c, args)) },
 		RunE: func(c *cobra.Command, args []string) error {
 			err := p.run(c, args)
@@ -142,7 +143,7 @@ func (p *plan) run(c *cobra.Command, args []string) error {
 	return err
 }
 
-// check refuses contradictory flags.
+// check returns an error for contradictory flags.
 func (p *plan) check(c *cobra.Command, args []string) error {
 	asked := 0
 	for _, name := range []string{"replicas", "class", "patch", "delete"} {
@@ -152,22 +153,22 @@ func (p *plan) check(c *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(p.files) > 0 && (len(args) > 0 || asked > 0):
-		return errors.New("-f takes the change from the manifest: name no object and no other change beside it")
+		return errors.New("-f reads the change from a manifest: it excludes an object name and other changes")
 	case len(p.files) > 0:
 		return nil
 	case len(args) == 0:
-		return errors.New("want -f <file>, or <kind>/<name> and a change")
+		return errors.New("use -f <file>, or <kind>/<name> and a change")
 	case asked == 0:
-		return errors.New("want a change: --replicas, --class, --patch or --delete")
+		return errors.New("no change: use --replicas, --class, --patch or --delete")
 	case p.remove && asked > 1:
-		return errors.New("--delete goes with no other change")
+		return errors.New("--delete excludes other changes")
 	case p.replicas < 0:
-		return fmt.Errorf("--replicas: must not be negative, is %d", p.replicas)
+		return fmt.Errorf("--replicas: must not be negative: %d", p.replicas)
 	}
 	return nil
 }
 
-// manifests tries the effect of kubectl apply.
+// manifests applies manifests as a dry run.
 func (p *plan) manifests(ctx context.Context, c survey.Clusters, namespace string, report *forecast.Report) (out []survey.Trial, err error) {
 	for _, name := range p.files {
 		docs, skipped, err := p.open(name, namespace)
@@ -184,7 +185,7 @@ func (p *plan) manifests(ctx context.Context, c survey.Clusters, namespace strin
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("the manifests have no machine, machine set, machine deployment or machine class")
+		return nil, errors.New("the manifests contain no machine, machine set, machine deployment or machine class")
 	}
 	return out, nil
 }
@@ -205,7 +206,7 @@ func (p *plan) open(name, namespace string) (docs []*unstructured.Unstructured, 
 	return docs, skipped, nil
 }
 
-// named tries a change of one object.
+// named applies a change of one object as a dry run.
 func (p *plan) named(cmd *cobra.Command, args []string, c survey.Clusters, home string, report *forecast.Report) ([]survey.Trial, error) {
 	q, err := p.question(args)
 	if err != nil {
@@ -237,12 +238,12 @@ func oneOf(found []client.Object, asked string, gaps []string) (client.Object, e
 	switch len(found) {
 	case 0:
 		if len(gaps) > 0 {
-			return nil, fmt.Errorf("%s was not found; not all could be read: %s", asked, strings.Join(gaps, "; "))
+			return nil, fmt.Errorf("%s was not found, but some objects could not be read: %s", asked, strings.Join(gaps, "; "))
 		}
-		return nil, fmt.Errorf("there is no %s", asked)
+		return nil, fmt.Errorf("%s not found", asked)
 	case 1:
 		if project.ObjectOf(found[0]).Kind == "" {
-			return nil, fmt.Errorf("%s: a plan is about machines, their sets, deployments and classes", asked)
+			return nil, fmt.Errorf("%s: plan supports only machines, machine sets, machine deployments and machine classes", asked)
 		}
 		return found[0], nil
 	}
@@ -250,35 +251,35 @@ func oneOf(found []client.Object, asked string, gaps []string) (client.Object, e
 	for _, o := range found {
 		all = append(all, project.ObjectOf(o).String())
 	}
-	return nil, fmt.Errorf("%s may be one of several, -n and --api choose: %s", asked, strings.Join(all, ", "))
+	return nil, fmt.Errorf("%s matches several objects: select one with -n or --api: %s", asked, strings.Join(all, ", "))
 }
 
-// change is the patch from the flags.
+// change returns the patch for the flags.
 func (p *plan) change(cmd *cobra.Command, o client.Object) ([]byte, error) {
 	id := project.ObjectOf(o)
 	group := id.Kind == "MachineSet" || id.Kind == "MachineDeployment"
 	out := map[string]any{}
 	if p.patch != "" {
 		if err := json.Unmarshal([]byte(p.patch), &out); err != nil {
-			return nil, fmt.Errorf("--patch: want a JSON object: %w", err)
+			return nil, fmt.Errorf("--patch: must be a JSON object: %w", err)
 		}
 	}
 	if cmd.Flags().Changed("replicas") {
 		if !group {
-			return nil, fmt.Errorf("--replicas is for machine sets and machine deployments: %s", id)
+			return nil, fmt.Errorf("--replicas requires a machine set or a machine deployment, not %s", id)
 		}
 		set(out, p.replicas, "spec", "replicas")
 	}
 	if p.class != "" {
 		if api, _ := apis.Of(id.API); !group || !api.Has("MachineClass") {
-			return nil, fmt.Errorf("--class is for machine sets and machine deployments of an API with classes: %s", id)
+			return nil, fmt.Errorf("--class requires a machine set or a machine deployment of an API with classes, not %s", id)
 		}
 		set(out, p.class, "spec", "template", "spec", "class", "name")
 	}
 	return json.Marshal(out)
 }
 
-// set puts a value at a path.
+// set sets the value at a path.
 func set(into map[string]any, value any, path ...string) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := into[key].(map[string]any)
@@ -291,7 +292,7 @@ func set(into map[string]any, value any, path ...string) {
 	into[path[len(path)-1]] = value
 }
 
-// foretell reads the objects that the changes concern, and predicts the effects.
+// foretell reads the objects that the changes affect, and predicts the effects.
 func (p *plan) foretell(ctx context.Context, c survey.Clusters, trials []survey.Trial, report *forecast.Report) error {
 	var about []forecast.Object
 	var changes []project.Change
@@ -316,10 +317,10 @@ func (p *plan) foretell(ctx context.Context, c survey.Clusters, trials []survey.
 	return ctx.Err()
 }
 
-// grown is the factor, and the number of additional machines, from which the number may be a typing error.
+// grown is the minimum factor, and the minimum number of additional machines, of a change that may be a typing error.
 const grownTimes, grownBy = 10, 50
 
-// wild warns of a change to a far greater number of machines.
+// wild returns a warning about a change to a far higher number of machines.
 func wild(c project.Change) []string {
 	was, _ := project.Replicas(c.Before)
 	is, ok := project.Replicas(c.After)
@@ -328,22 +329,22 @@ func wild(c project.Change) []string {
 	}
 	times := ""
 	if was > 0 {
-		times = fmt.Sprintf(", which are %d times as many", is/was)
+		times = fmt.Sprintf(", %d times as many", is/was)
 	}
-	return []string{fmt.Sprintf("%s goes from %d to %d machines%s: see that the number is meant", project.ObjectOf(c.After), was, is, times)}
+	return []string{fmt.Sprintf("%s changes from %d to %d machines%s: check the number", project.ObjectOf(c.After), was, is, times)}
 }
 
-// controlled warns of a change that a deployment reverts.
+// controlled returns a warning about a change that a deployment will revert.
 func controlled(c project.Change) []string {
 	o := c.About()
 	ref := metav1.GetControllerOfNoCopy(o)
 	if id := project.ObjectOf(o); ref == nil || id.Kind != "MachineSet" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s %s controls this set and decides on its size: change that instead. The set may act before it is set back", ref.Kind, ref.Name)}
+	return []string{fmt.Sprintf("%s %s controls the size of this set: change that object instead. The set may act before its owner reverts the change", ref.Kind, ref.Name)}
 }
 
-// clients connects for a plan.
+// clients connects to the clusters of a plan.
 func (p *plan) clients() (c survey.Clusters, home string, err error) {
 	read, home, err := p.clusters()
 	if err != nil {
@@ -351,7 +352,7 @@ func (p *plan) clients() (c survey.Clusters, home string, err error) {
 	}
 	control, ok := read.Control.(client.Client)
 	if !ok {
-		return c, home, errors.New("the connection cannot try changes")
+		return c, home, errors.New("the connection does not support dry runs")
 	}
 	return survey.Clusters{Control: control, Target: read.Target}, home, nil
 }

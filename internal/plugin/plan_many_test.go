@@ -24,7 +24,7 @@ func TestPlanOfMany(t *testing.T) {
 					flat := strings.Join(strings.Fields(text), " ")
 					for _, want := range []string{
 						fmt.Sprintf("%d machines created", n-3), fmt.Sprintf("%d machines in the end", n), "counted, not listed",
-						"times as many: see that the number is meant", "at the observed pace: 2 at once",
+						"times as many: check the number", "at the observed pace: 2 at once",
 					} {
 						if !strings.Contains(flat, want) {
 							t.Errorf("does not say %q:\n%s", want, text)
@@ -67,7 +67,7 @@ func TestPlanOfHeldGrowth(t *testing.T) {
 // TestPlanOfFew: who asks for a few machines more is not warned.
 func TestPlanOfFew(t *testing.T) {
 	text, _ := ask(planCluster(nil, planWorld("gardener")), "", "machineset/mill", "--api=gardener", "--replicas=20")
-	if strings.Contains(text, "is meant") || strings.Contains(text, "counted, not") {
+	if strings.Contains(text, "check the number") || strings.Contains(text, "counted, not") {
 		t.Error(text)
 	}
 }

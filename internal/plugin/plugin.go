@@ -1,5 +1,5 @@
-// Package plugin is the kubectl plugin, whose commands are also the development tool's. It reads clusters
-// with the user's rights. Only the commands of rollout write, and each writes one field of one deployment.
+// Package plugin is the kubectl plugin. The development tool millwright has the same commands. The plugin reads
+// clusters with the rights of the user. Only the commands of rollout write, and each writes one field of one deployment.
 package plugin
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
-// ErrReported ends a program with an exit code; its message is printed already.
+// ErrReported ends a program with an exit code. Its message has already been printed.
 var ErrReported = errors.New("reported")
 
 // name is the plugin's name for users.
 const name = "kubectl machine"
 
-// completer is the name under which kubectl requests the completions of a plugin: a link with that name to
-// this program is enough.
+// completer is the name of the program that kubectl calls for completions of the plugin. A link with this name to
+// the plugin is enough.
 const completer = "kubectl_complete-machine"
 
 // Command is a command of the plugin; program is its name for users.
@@ -32,7 +32,7 @@ type Command func(program string, streams genericiooptions.IOStreams) *cobra.Com
 func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams, more ...Command) int {
 	c := &cobra.Command{
 		Use:           "kubectl-machine",
-		Short:         "Look after the machines of a cluster, whichever API they are of",
+		Short:         "Explain and manage the machines of a cluster, of both machine APIs",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -59,7 +59,7 @@ func Commands(program string, streams genericiooptions.IOStreams, more ...Comman
 	return out
 }
 
-// arguments are the arguments of a command line, as kubectl calls a plugin or its completer.
+// arguments returns the arguments of a command line. kubectl calls the plugin or its completer with that line.
 func arguments(line []string) []string {
 	args := []string{}
 	if len(line) == 0 {

@@ -25,16 +25,16 @@ import (
 
 // preflighting is the command on the command line.
 type preflighting struct {
-	// plan connects, and reads the flags that both commands have.
+	// plan connects to clusters, and has the flags that both commands share.
 	*plan
 	serves, rights []string
 }
 
-// errBlocked ends a preflight that found a block.
-var errBlocked = &exit{code: 1, told: true, err: errors.New("something stands in the way")}
+// errBlocked ends a preflight that found an obstacle.
+var errBlocked = &exit{code: 1, told: true, err: errors.New("an obstacle prevents the takeover")}
 
-// Preflight is the command that says whether Millwright may replace an original; program is its name for
-// users.
+// Preflight is the command that shows whether Millwright can replace machine-api-operator or
+// machine-controller-manager in a cluster. program is the name of the program for users.
 func Preflight(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return (&preflighting{plan: newPlan(streams)}).command(program)
 }
@@ -43,15 +43,15 @@ func (p *preflighting) command(program string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "preflight",
 		Short: "Show what Millwright would do in a cluster of machine-api-operator or machine-controller-manager, and what prevents a takeover",
-		Long: `preflight reads a cluster whose machines an original keeps (machine-api-operator and
-its controllers, or machine-controller-manager). It says what stands in the way of
-Millwright in its place: leases that are held, infrastructures that nobody serves,
-versions and fields that are unknown, missing rights. It says what Millwright would do
-to the objects in its first hour, by the decisions that its controllers make: nothing
-but bookkeeping, but for what was begun. It changes nothing.
+		Long: `preflight reads a cluster whose machines are managed by machine-api-operator and its
+controllers, or by machine-controller-manager. It lists the obstacles to replacing
+them with Millwright: held leases, infrastructures without a provider, unknown
+versions and fields, and missing rights. It also shows what the controllers of
+Millwright would do to the objects in the first hour. They should only update
+bookkeeping fields and finish operations that have begun. preflight changes nothing.
 
-It exits with 0 where nothing stands in the way, with 1 where something does, and with
-2 if there was an error.`,
+The exit code is 0 if there is no obstacle, 1 if there is one, and 2 after an
+error.`,
 		Args:              func(c *cobra.Command, args []string) error { return planFailed(cobra.NoArgs(c, args)) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -74,8 +74,8 @@ It exits with 0 where nothing stands in the way, with 1 where something does, an
 	f := c.Flags()
 	f.StringVar(&p.target, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty for the same cluster")
 	f.StringVar(&p.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
-	f.StringSliceVar(&p.serves, "serves", nil, "kind of provider spec, or provider of a class, that your own provider serves")
-	f.StringSliceVar(&p.rights, "rights", nil, "<role>=<namespace>/<account>: ask whether the account has the rights of a role: "+strings.Join(survey.Roles(), ", "))
+	f.StringSliceVar(&p.serves, "serves", nil, "kind of a provider spec, or provider of a machine class, that your own provider supports")
+	f.StringSliceVar(&p.rights, "rights", nil, "<role>=<namespace>/<account>: check whether the account has the rights of a role: "+strings.Join(survey.Roles(), ", "))
 	p.completeFlags(c)
 	return c
 }
@@ -87,7 +87,7 @@ func (p *preflighting) run(ctx context.Context) error {
 	}
 	known, ok := apis.Of(p.api)
 	if p.api != "" && !ok {
-		return fmt.Errorf("--api: unknown API %q: want %s", p.api, strings.Join(apis.Words(), " or "))
+		return fmt.Errorf("--api: unknown API %q: use %s", p.api, strings.Join(apis.Words(), " or "))
 	}
 	clusters, _, err := p.connect()
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string)
 	return f, nil
 }
 
-// ofObjects leaves out the leaders, who are judged by the leases themselves.
+// ofObjects omits the leaders, because preflight judges the leases themselves.
 func ofObjects(gaps []collect.Gap) (out []string) {
 	for _, g := range gaps {
 		if !g.Leading {
@@ -155,7 +155,7 @@ func ofObjects(gaps []collect.Gap) (out []string) {
 	return out
 }
 
-// rawOf reads all objects of the kind of s, the first time.
+// rawOf reads all objects of the kind of s on the first call.
 func rawOf(ctx context.Context, c client.Reader, namespace string, s explain.Subject, into map[explain.Subject]preflight.Object) error {
 	read := explain.Subject{API: s.API, Kind: s.Kind}
 	if _, done := into[read]; done {
@@ -178,8 +178,8 @@ func rawOf(ctx context.Context, c client.Reader, namespace string, s explain.Sub
 	return nil
 }
 
-// foreseen is what the controllers do about each deployment and set that is not under deletion, if no
-// client changes anything.
+// foreseen predicts what the controllers do for each deployment and set that is not under deletion, if no
+// client changes an object.
 func (p *preflighting) foreseen(ctx context.Context, c survey.Clusters, all []collect.Explained) (map[forecast.Object]string, []string, error) {
 	var about []forecast.Object
 	var changes []project.Change
@@ -200,7 +200,7 @@ func (p *preflighting) foreseen(ctx context.Context, c survey.Clusters, all []co
 	return out, read.Unknown, nil
 }
 
-// summary is one sentence about a plan; empty if nothing happens.
+// summary returns one sentence about a plan. It is empty if the plan has no steps.
 func summary(plan forecast.Plan) string {
 	if plan.Nothing() {
 		return ""
@@ -209,17 +209,17 @@ func summary(plan forecast.Plan) string {
 	if plan.Cut {
 		text += " or more"
 	}
-	return fmt.Sprintf("%s (plan %s/%s -n %s --patch {} has the steps)", text, strings.ToLower(plan.Root.Kind), plan.Root.Name, plan.Root.Namespace)
+	return fmt.Sprintf("%s (steps: plan %s/%s -n %s --patch {})", text, strings.ToLower(plan.Root.Kind), plan.Root.Name, plan.Root.Namespace)
 }
 
-// askRights checks the rights that --rights names.
+// askRights checks the rights of the accounts in --rights.
 func (p *preflighting) askRights(ctx context.Context, c client.Client, api string, f *preflight.Facts) error {
 	skip := unused(api, f.Definitions)
 	for _, asked := range p.rights {
 		role, account, ok := strings.Cut(asked, "=")
 		namespace, name, both := strings.Cut(account, "/")
 		if !ok || !both || namespace == "" || name == "" {
-			return fmt.Errorf("--rights: want <role>=<namespace>/<account>, not %q", asked)
+			return fmt.Errorf("--rights: must be <role>=<namespace>/<account>, not %q", asked)
 		}
 		lack, err := survey.Denied(ctx, c, survey.Account{Role: role, Namespace: namespace, Name: name, Control: cmp.Or(*p.config.Namespace, namespace), Skip: skip})
 		if err != nil {
@@ -230,7 +230,7 @@ func (p *preflighting) askRights(ctx context.Context, c client.Client, api strin
 	return nil
 }
 
-// unused are the APIs that the cluster does not have, or that were not asked about.
+// unused returns the APIs that the cluster does not have, or that --api excludes.
 func unused(api string, definitions []preflight.Definition) (out []string) {
 	for _, name := range apis.Names() {
 		present := slices.ContainsFunc(definitions, func(d preflight.Definition) bool { return d.Present && strings.HasSuffix(d.Name, "."+name) })

@@ -21,10 +21,10 @@ import (
 
 // steering is one of the commands of rollout on the command line.
 type steering struct {
-	// why connects, and reads the flags that all commands have.
+	// why connects to the cluster, and has the flags that all commands share.
 	*why
 	*choice
-	// connect connects to the cluster; home is the namespace of the context.
+	// connect connects to the cluster. home is the namespace of the context.
 	connect func() (c client.Client, home string, err error)
 	clock   ticking
 }
@@ -42,7 +42,7 @@ func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) 
 
 const deploymentKind = "MachineDeployment"
 
-// Rollout are the commands that control rollouts of machine deployments; program is their name for users.
+// Rollout has the commands that control rollouts of machine deployments. program is the name of the program for users.
 func Rollout(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return rolloutCommands(program, func() *steering {
 		r := &steering{why: newWhy(streams), choice: newChoice(), clock: wallClock{}}
@@ -56,14 +56,14 @@ func rolloutCommands(program string, begin func() *steering) *cobra.Command {
 		Use:   "rollout",
 		Short: "Watch, undo, pause, resume and restart rollouts of machine deployments, as kubectl does for Deployments",
 		Long: `rollout does for machine deployments of either API what kubectl rollout does for
-Deployments, with the same arguments, flags and exit codes. A machine deployment is
-named by its kind and name (machinedeployment/mill, md/mill); where both APIs have
-one of that name, machinedeployments.<group>/mill or --api says which. Several are
-chosen by labels (machinedeployment -l pool=a) or by manifests that name them (-f).
-Without -n they are looked for in the namespace of the context.`,
+Deployments, with the same arguments, flags and exit codes. To select a machine
+deployment, use its kind and name: machinedeployment/mill or md/mill. If both APIs
+have a machine deployment of that name, use machinedeployments.<group>/mill or --api.
+To select several, use labels (machinedeployment -l pool=a) or manifests (-f).
+Without -n, the commands use the namespace of the context.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q: want history, pause, restart, resume, status or undo", "rollout "+args[0])
+				return fmt.Errorf("unknown command %q: use history, pause, restart, resume, status or undo", "rollout "+args[0])
 			}
 			return nil
 		},
@@ -71,27 +71,27 @@ Without -n they are looked for in the namespace of the context.`,
 	}
 	c.AddCommand(statusCommand(program, begin()), historyCommand(program, begin()), undoCommand(program, begin()))
 	c.AddCommand(begin().simple(program, "pause", "Pause the rollout of template changes",
-		`pause sets spec.paused. Machines are still replaced that are lost, and the deployment
-can be scaled; a change of the template waits for 'rollout resume'.`,
+		`pause sets spec.paused. The controllers still replace lost machines, and you can still
+scale the deployment. A change of the template waits for 'rollout resume'.`,
 		func(_ time.Time, d steer.Deployment, _ trial) (steer.Change, error) { return steer.Pause(d) }))
 	c.AddCommand(begin().simple(program, "resume", "Resume the rollout of template changes",
-		"resume takes spec.paused back.",
+		"resume sets spec.paused to false.",
 		func(_ time.Time, d steer.Deployment, _ trial) (steer.Change, error) { return steer.Resume(d) }))
 	c.AddCommand(begin().simple(program, "restart", "Replace all machines of the current template, according to the strategy",
-		`restart writes the annotation kubectl.kubernetes.io/restartedAt into the template,
-so that controllers of Millwright and of the original both take it for another one:
-among the annotations of the machines where those replace machines, else into
-metadata.annotations of the provider's spec, which every provider has and none reads.`,
+		`restart writes the annotation kubectl.kubernetes.io/restartedAt into the template, so
+that the controllers of Millwright and of the original both start a rollout. If
+annotations of machines start a rollout, it writes there. Otherwise it writes into
+metadata.annotations of the provider's spec, which every provider has and no provider reads.`,
 		func(now time.Time, d steer.Deployment, try trial) (steer.Change, error) {
 			return steer.Restart(now, d, try)
 		}))
 	return c
 }
 
-// trial is a deployment with a patch applied, in memory.
+// trial applies a patch to a deployment in memory.
 type trial = func(patch map[string]any) (steer.Deployment, error)
 
-// simple is a command that makes one change and has no flags of its own.
+// simple returns a command that applies one change and has no flags of its own.
 func (r *steering) simple(program, verb, short, long string, decide func(time.Time, steer.Deployment, trial) (steer.Change, error)) *cobra.Command {
 	c := r.command(program, verb, short, long, "machinedeployment/mill -n shoot--blue", func(ctx context.Context, k client.Client, d survey.Deployed) error {
 		change, err := decide(r.clock.Now(), d.Steered(r.clock.Now()), func(patch map[string]any) (steer.Deployment, error) {
@@ -113,7 +113,7 @@ func (r *steering) simple(program, verb, short, long string, decide func(time.Ti
 	return c
 }
 
-// command acts on each deployment that is named.
+// command returns a command that acts on each named deployment.
 func (r *steering) command(program, verb, short, long, example string, do func(context.Context, client.Client, survey.Deployed) error) *cobra.Command {
 	c := &cobra.Command{
 		Use:               verb + " (machinedeployment/<name>... | machinedeployment -l <selector> | -f <file>)",
@@ -127,7 +127,7 @@ func (r *steering) command(program, verb, short, long, example string, do func(c
 				return err
 			}
 			found, failed := r.chosen(c.Context(), k, home, args)
-			if len(found) == 0 && len(failed) == 0 { // kubectl does not fail either
+			if len(found) == 0 && len(failed) == 0 { // kubectl does not fail either in this case
 				_, err = fmt.Fprintf(r.ErrOut, "No resources found in %s namespace.\n", r.place(home))
 				return err
 			}
@@ -147,13 +147,13 @@ func (r *steering) command(program, verb, short, long, example string, do func(c
 // questions reads "md/a md/b" and "md a b".
 func (r *steering) questions(args []string) (out []collect.Question, err error) {
 	if len(args) == 0 {
-		return nil, errors.New("want a machine deployment, for instance machinedeployment/mill")
+		return nil, errors.New("no machine deployment: use for example machinedeployment/mill")
 	}
 	if kind := args[0]; !strings.Contains(kind, "/") && len(args) > 1 {
 		args = args[1:]
 		for i, name := range args {
 			if strings.Contains(name, "/") {
-				return nil, fmt.Errorf("%q: there is no need to name the kind again after %q", name, kind)
+				return nil, fmt.Errorf("%q: do not repeat the kind after %q", name, kind)
 			}
 			args[i] = kind + "/" + name
 		}
@@ -164,7 +164,7 @@ func (r *steering) questions(args []string) (out []collect.Question, err error) 
 			return nil, err
 		}
 		if q.Kind != deploymentKind {
-			return nil, fmt.Errorf("%q: a %s has no rollouts: want machinedeployment/<name>", arg, strings.ToLower(q.Kind))
+			return nil, fmt.Errorf("%q: a %s has no rollouts: use machinedeployment/<name>", arg, strings.ToLower(q.Kind))
 		}
 		out = append(out, q)
 	}
@@ -183,7 +183,7 @@ func (r *steering) about(ctx context.Context, k client.Client, o client.Object, 
 	return err
 }
 
-// lookUp finds the one deployment that q means, in its namespace or that of the context.
+// lookUp returns the deployment of q, in the namespace of q or of the context.
 func (r *steering) lookUp(ctx context.Context, k client.Client, home string, q collect.Question) (client.Object, error) {
 	if q.Namespace == "" {
 		q.Namespace = r.place(home)
@@ -199,14 +199,14 @@ func (r *steering) lookUp(ctx context.Context, k client.Client, home string, q c
 		for _, o := range found {
 			all = append(all, titled(o))
 		}
-		return nil, fmt.Errorf("machinedeployment/%s may be one of several: name %s", q.Name, strings.Join(all, " or "))
+		return nil, fmt.Errorf("machinedeployment/%s matches several objects: use %s", q.Name, strings.Join(all, " or "))
 	case len(gaps) > 0:
-		return nil, fmt.Errorf("cannot look for machinedeployment/%s: %s", q.Name, strings.Join(gaps, "; "))
+		return nil, fmt.Errorf("cannot read machinedeployment/%s: %s", q.Name, strings.Join(gaps, "; "))
 	}
 	return nil, fmt.Errorf("machinedeployment/%s not found in namespace %s%s", q.Name, q.Namespace, elsewhere(ctx, r.clock.Now(), k, q))
 }
 
-// elsewhere names the namespaces that have it, if they may be read.
+// elsewhere names the namespaces that have the deployment, if the user may read them.
 func elsewhere(ctx context.Context, now time.Time, k client.Client, q collect.Question) string {
 	home := q.Namespace
 	q.Namespace, q.Home = "", home
@@ -218,16 +218,16 @@ func elsewhere(ctx context.Context, now time.Time, k client.Client, q collect.Qu
 	for _, o := range found {
 		all = append(all, "-n "+o.GetNamespace())
 	}
-	return ": want " + strings.Join(all, " or ") + "?"
+	return ": did you mean " + strings.Join(all, " or ") + "?"
 }
 
-// titled names an object as kubectl does after a change.
+// titled returns the name of an object in the form that kubectl prints after a change.
 func titled(o client.Object) string {
 	api, kind := apis.KindOf(o)
 	return strings.ToLower(kind) + "." + api + "/" + o.GetName()
 }
 
-// write makes a change; dry is kubectl's word for the kind of dry run.
+// write applies a change. dry is the value of --dry-run.
 func write(ctx context.Context, k client.Client, o client.Object, change steer.Change, dry string) error {
 	if change.Patch == nil || dry == dryClient {
 		return nil
@@ -259,7 +259,7 @@ func (r *steering) client() (client.Client, string, error) {
 	}
 	c, ok := read.Control.(client.Client)
 	if !ok {
-		return nil, home, errors.New("the connection cannot write")
+		return nil, home, errors.New("the connection is read-only")
 	}
 	return c, home, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// choice are the flags that select deployments by common properties.
+// choice has the flags that select deployments by labels or manifests.
 type choice struct {
 	files    genericclioptions.FileNameFlags
 	selector string
@@ -26,16 +26,16 @@ type choice struct {
 
 func newChoice() *choice {
 	return &choice{files: genericclioptions.FileNameFlags{
-		Usage: "identifying the machine deployments; other objects in the files are ignored.", Filenames: &[]string{}, Kustomize: new(string), Recursive: new(bool),
+		Usage: "file, folder or URL with manifests of the machine deployments; other objects in them are ignored", Filenames: &[]string{}, Kustomize: new(string), Recursive: new(bool),
 	}}
 }
 
 func (c *choice) addFlags(to *cobra.Command) {
 	c.files.AddFlags(to.Flags())
-	to.Flags().StringVarP(&c.selector, "selector", "l", "", "labels of the machine deployments, as for kubectl: pool=a, pool!=a, 'pool in (a,b)'")
+	to.Flags().StringVarP(&c.selector, "selector", "l", "", "label selector of the machine deployments: pool=a, pool!=a, 'pool in (a,b)'")
 }
 
-// chosen are the deployments that a command is about. An error about one of them does not block the others.
+// chosen returns the deployments that a command acts on. An error about one deployment does not block the others.
 func (r *steering) chosen(ctx context.Context, k client.Client, home string, args []string) (found []client.Object, failed []error) {
 	selector, err := labels.Parse(r.selector)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *steering) chosen(ctx context.Context, k client.Client, home string, arg
 	var questions []collect.Question
 	switch byFile := len(*r.files.Filenames) > 0 || *r.files.Kustomize != ""; {
 	case byFile && len(args) > 0:
-		return nil, []error{errors.New("-f and -k say which machine deployments are meant: name none beside them")}
+		return nil, []error{errors.New("-f and -k select the machine deployments: omit their names")}
 	case byFile:
 		questions, err = r.inFiles()
 	case r.selector != "":
@@ -67,10 +67,10 @@ func (r *steering) chosen(ctx context.Context, k client.Client, home string, arg
 	return found, failed
 }
 
-// labelled are the deployments of a namespace that have the labels: "md -l pool=a".
+// labelled returns the deployments of a namespace with the labels: "md -l pool=a".
 func (r *steering) labelled(ctx context.Context, k client.Client, home string, args []string, selector labels.Selector) (found []client.Object, failed []error) {
 	if len(args) != 1 || strings.Contains(args[0], "/") {
-		return nil, []error{errors.New("-l goes with a kind and no name: machinedeployment -l " + r.selector)}
+		return nil, []error{errors.New("-l requires a kind without a name: machinedeployment -l " + r.selector)}
 	}
 	all, err := r.questions([]string{args[0] + "/any"})
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *steering) labelled(ctx context.Context, k client.Client, home string, a
 	return found, failed
 }
 
-// place is the namespace where a command looks.
+// place returns the namespace that a command searches.
 func (r *steering) place(home string) string {
 	if *r.config.Namespace != "" {
 		return *r.config.Namespace
@@ -104,7 +104,7 @@ func (r *steering) place(home string) string {
 	return home
 }
 
-// inFiles are the deployments that manifests name. Only the names count: the command acts on the stored
+// inFiles returns the deployments in manifests. It uses only their names, because the command acts on the stored
 // objects.
 func (r *steering) inFiles() (out []collect.Question, err error) {
 	options := r.files.ToOptions()
@@ -122,7 +122,7 @@ func (r *steering) inFiles() (out []collect.Question, err error) {
 			return nil, err
 		}
 		if q.Namespace != "" && info.Namespace != "" && q.Namespace != info.Namespace {
-			return nil, fmt.Errorf("machinedeployment/%s: the manifest is for namespace %s, and -n says %s", info.Name, info.Namespace, q.Namespace)
+			return nil, fmt.Errorf("machinedeployment/%s: the manifest has namespace %s, but -n is %s", info.Name, info.Namespace, q.Namespace)
 		}
 		if info.Namespace != "" {
 			q.Namespace = info.Namespace
@@ -130,7 +130,7 @@ func (r *steering) inFiles() (out []collect.Question, err error) {
 		out = append(out, q)
 	}
 	if len(out) == 0 {
-		return nil, errors.New("the manifests have no machine deployment")
+		return nil, errors.New("the manifests contain no machine deployment")
 	}
 	return out, nil
 }

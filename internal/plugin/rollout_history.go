@@ -21,22 +21,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// changeCause is the annotation in which users note why they made a change. Controllers copy it from a
+// changeCause is the annotation in which users write the reason for a change. Controllers copy it from a
 // deployment to its set.
 const changeCause = "kubernetes.io/change-cause"
 
-// kubectl's words for dry runs.
+// Values of --dry-run, as in kubectl.
 const dryNone, dryClient, dryServer = "none", "client", "server"
 
-// takenUp is how long undo waits for the controller.
+// takenUp limits how long undo waits for the controller.
 const takenUp = 10 * time.Second
 
 func historyCommand(program string, r *steering) *cobra.Command {
 	revision := int64(0)
 	c := r.command(program, "history", "List the revisions to which a deployment can be rolled back",
-		`history lists the revisions of a deployment, the oldest first: the template of each
-is kept by a machine set. With --revision it prints the template of one. How many
-are kept says spec.revisionHistoryLimit.`,
+		`history lists the revisions of a deployment, the oldest first. A machine set stores the
+template of each revision. With --revision, the command prints the template of one
+revision. spec.revisionHistoryLimit limits the number of stored revisions.`,
 		"machinedeployment/mill --revision=2", func(_ context.Context, _ client.Client, d survey.Deployed) error {
 			return r.history(d, revision)
 		})
@@ -54,7 +54,7 @@ func (r *steering) history(d survey.Deployed, revision int64) error {
 	all := steer.History(v, func(set string) string { return causeOf(d, set) })
 	switch {
 	case revision < 0:
-		return fmt.Errorf("cannot have revision %d: --revision must not be negative", revision)
+		return fmt.Errorf("has no revision %d: --revision must not be negative", revision)
 	case revision > 0:
 		s, err := steer.SetOf(v, revision)
 		if err != nil {
@@ -76,7 +76,7 @@ func (r *steering) history(d survey.Deployed, revision int64) error {
 	case printer != nil:
 		return printer.PrintObj(Document("", "History", map[string]any{"revisions": all}), r.Out)
 	case len(all) == 0:
-		return r.say("%s\nno revision is recorded yet", titled(d.Object))
+		return r.say("%s\nno revision yet", titled(d.Object))
 	}
 	size := terminal.Size{Width: math.MaxInt}
 	if terminal.Is(r.Out) {
@@ -86,7 +86,7 @@ func (r *steering) history(d survey.Deployed, revision int64) error {
 	return err
 }
 
-// historyTable is at most as wide as the terminal, and as long as needed.
+// historyTable returns a table that is at most as wide as the terminal.
 func historyTable(all []steer.Revision, size terminal.Size) []string {
 	columns := []terminal.Column{{Title: "REVISION"}, {Title: "MACHINESET"}, {Title: "MACHINES"}, {Title: "CHANGE-CAUSE"}}
 	for _, revision := range all {
@@ -111,7 +111,7 @@ func causeOf(d survey.Deployed, set string) string {
 	return ""
 }
 
-// templateOf is the template of a set, without the label that distinguishes the sets of a deployment.
+// templateOf returns the template of a set, without the label that distinguishes the sets of a deployment.
 func templateOf(d survey.Deployed, set string) (map[string]any, error) {
 	for _, s := range d.Sets {
 		if s.GetName() != set {
@@ -126,19 +126,19 @@ func templateOf(d survey.Deployed, set string) (map[string]any, error) {
 		template, _, err := unstructured.NestedMap(o, "spec", "template")
 		return template, err
 	}
-	return nil, fmt.Errorf("has no set %s any more", set)
+	return nil, fmt.Errorf("no longer has the set %s", set)
 }
 
 func undoCommand(program string, r *steering) *cobra.Command {
 	to, dry := int64(0), dryNone
 	c := r.command(program, "undo", "Roll back to an earlier revision",
-		`undo asks the controller by spec.rollbackTo to go back to the template of an earlier
-revision, and says when it has done so. That is a rollout like any other: 'rollout
-status' follows it. 'plan --patch' says beforehand what it replaces.`,
+		`undo sets spec.rollbackTo, and waits until the controller has restored the template of
+an earlier revision. The controller then replaces machines as in every rollout: to follow
+it, use 'rollout status'. To predict it, use 'plan --patch' first.`,
 		"machinedeployment/mill --to-revision=2", func(ctx context.Context, k client.Client, d survey.Deployed) error {
 			return r.undo(ctx, k, d, to, dry)
 		})
-	c.Flags().Int64Var(&to, "to-revision", 0, "revision to roll back to; 0 for the previous revision")
+	c.Flags().Int64Var(&to, "to-revision", 0, "revision to restore; 0 for the previous revision")
 	c.Flags().StringVar(&dry, "dry-run", dryNone, `"none", "client" (print the request) or "server" (also validate it on the API server)`)
 	c.Flags().Lookup("dry-run").NoOptDefVal = dryClient
 	return c
@@ -147,9 +147,9 @@ status' follows it. 'plan --patch' says beforehand what it replaces.`,
 func (r *steering) undo(ctx context.Context, k client.Client, d survey.Deployed, to int64, dry string) error {
 	switch {
 	case to < 0:
-		return fmt.Errorf("cannot go back to revision %d: --to-revision must not be negative", to)
+		return fmt.Errorf("was not changed: --to-revision must not be negative: %d", to)
 	case dry != dryNone && dry != dryClient && dry != dryServer:
-		return fmt.Errorf("was not changed: --dry-run: want none, client or server, not %q", dry)
+		return fmt.Errorf("was not changed: --dry-run must be none, client or server, not %q", dry)
 	}
 	change, err := steer.Undo(r.clock.Now(), d.Steered(r.clock.Now()), to)
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *steering) undo(ctx context.Context, k client.Client, d survey.Deployed,
 	return r.followUndo(ctx, k, d, change)
 }
 
-// followUndo waits for a short while until the controller has read the request.
+// followUndo waits until the controller has handled the request, but no longer than takenUp.
 func (r *steering) followUndo(ctx context.Context, k client.Client, d survey.Deployed, change steer.Change) error {
 	for until := r.clock.Now().Add(takenUp); r.clock.Now().Before(until); {
 		var err error
@@ -183,6 +183,6 @@ func (r *steering) followUndo(ctx context.Context, k client.Client, d survey.Dep
 		case <-r.clock.After(lookAgain / 4):
 		}
 	}
-	return r.say("%s is asked to go back to revision %d.\nNo controller has done so within %s: 'why %s' says whether one is at work.",
+	return r.say("%s: requested revision %d.\nNo controller has restored it within %s. To see whether a controller runs, use 'why %s'.",
 		titled(d.Object), change.Revision, takenUp, titled(d.Object))
 }

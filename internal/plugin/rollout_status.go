@@ -17,11 +17,11 @@ import (
 const (
 	// lookAgain is the pause between two reads of a watch.
 	lookAgain = time.Second
-	// standsStill is how long a rollout makes no progress until the command prints what it waits for.
+	// standsStill is how long a rollout has no progress before the command prints what the rollout waits for.
 	standsStill = 20 * time.Second
 )
 
-// watching are the flags of status.
+// watching has the flags of status.
 type watching struct {
 	watch    bool
 	timeout  time.Duration
@@ -31,10 +31,10 @@ type watching struct {
 func statusCommand(program string, r *steering) *cobra.Command {
 	w := watching{}
 	c := r.command(program, "status", "Show the progress of a rollout, and wait for its end",
-		`status says how far the rollout is, and waits until all machines are of the present
-template and available. It exits with 0 then, and with 1 where the rollout is late
-(spec.progressDeadlineSeconds), was stopped, or cannot go on, after --timeout, and
-where --revision asks for another revision than the one that runs.`,
+		`status shows the progress of the rollout, and waits until all machines have the current
+template and are available. Then the exit code is 0. The exit code is 1 if the
+rollout is late (spec.progressDeadlineSeconds), has stopped or cannot continue, after
+--timeout, and if the current revision is not that of --revision.`,
 		"machinedeployment/mill --timeout=10m", func(ctx context.Context, k client.Client, d survey.Deployed) error {
 			return r.status(ctx, k, d, w)
 		})
@@ -47,9 +47,9 @@ where --revision asks for another revision than the one that runs.`,
 func (r *steering) status(ctx context.Context, k client.Client, d survey.Deployed, w watching) error {
 	switch {
 	case w.revision < 0:
-		return fmt.Errorf("cannot have revision %d: --revision must not be negative", w.revision)
+		return fmt.Errorf("has no revision %d: --revision must not be negative", w.revision)
 	case w.timeout < 0:
-		return fmt.Errorf("cannot be waited for: --timeout must not be negative, is %s", w.timeout)
+		return fmt.Errorf("cannot be watched: --timeout must not be negative: %s", w.timeout)
 	}
 	t := telling{steering: r, since: r.clock.Now()}
 	begun := r.clock.Now()
@@ -86,7 +86,7 @@ func because(p steer.Progress) string {
 	return "; it says: " + p.Why
 }
 
-// again reads a deployment and its sets again.
+// again reads a deployment and its sets another time.
 func again(ctx context.Context, k client.Client, d survey.Deployed) (survey.Deployed, error) {
 	o, uid := d.Object.DeepCopyObject().(client.Object), d.Object.GetUID()
 	err := k.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -106,8 +106,8 @@ type telling struct {
 	since     time.Time
 }
 
-// tell prints a line that differs from the last one, and, if a rollout makes no progress, the deployment's
-// own message.
+// tell prints a line that differs from the last one. If a rollout has no progress, it also prints the message of
+// the deployment.
 func (t *telling) tell(now time.Time, p steer.Progress) error {
 	if p.Text != t.text {
 		t.text, t.since = p.Text, now

@@ -56,19 +56,19 @@ func rollClient(api string) client.Client {
 		WithStatusSubresource(&v1beta1.MachineDeployment{}, &v1alpha1.MachineDeployment{}).Build()
 }
 
-// TestRolloutRefuses: bad input is refused with one clear sentence, and changes nothing.
+// TestRolloutRefuses: invalid input returns an error of one sentence, and changes no object.
 func TestRolloutRefuses(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"undo", "want a machine deployment, for instance machinedeployment/mill"},
+		{"undo", "no machine deployment: use for example machinedeployment/mill"},
 		{"pause mill", `"mill": want <kind>/<name>`},
 		{"pause ms/mill", `a machineset has no rollouts`},
 		{"pause pod/mill", `unknown kind "pod"`},
 		{"pause machinedeployments.apps/fleet", `unknown API "apps"`},
-		{"pause md md/fleet", `no need to name the kind again after "md"`},
+		{"pause md md/fleet", `do not repeat the kind after "md"`},
 		{"pause md/flet", "machinedeployment/flet not found in namespace " + planSpace},
 		{"undo md/fleet --to-revision=-1", "--to-revision must not be negative"},
 		{"undo md/fleet --to-revision=x", "invalid argument"},
-		{"undo md/fleet --dry-run=some", `want none, client or server, not "some"`},
+		{"undo md/fleet --dry-run=some", `--dry-run must be none, client or server, not "some"`},
 		{"undo md/fleet", "fleet has no last revision to roll back to"},
 		{"status md/fleet --timeout=-1s", "--timeout must not be negative"},
 		{"status md/fleet --revision=-1", "--revision must not be negative"},
@@ -76,15 +76,15 @@ func TestRolloutRefuses(t *testing.T) {
 		{"history md/fleet -o sheet", "sheet"},
 		{"resume md/fleet", "fleet is not paused"},
 		{"continue md/fleet", `unknown command "rollout continue"`},
-		{"pause -l pool=a", "-l goes with a kind and no name: machinedeployment -l pool=a"},
-		{"pause md/fleet -l pool=a", "-l goes with a kind and no name"},
+		{"pause -l pool=a", "-l requires a kind without a name: machinedeployment -l pool=a"},
+		{"pause md/fleet -l pool=a", "-l requires a kind without a name"},
 		{"pause ms -l pool=a", "a machineset has no rollouts"},
 		{"pause md -l pool=,", "--selector: "},
-		{"pause md/fleet -f testdata/rollout", "name none beside them"},
+		{"pause md/fleet -f testdata/rollout", "omit their names"},
 		{"pause -f testdata/none.yaml", `the path "testdata/none.yaml" does not exist`},
-		{"pause -f testdata/rollout/others/class.yaml", "the manifests have no machine deployment"},
+		{"pause -f testdata/rollout/others/class.yaml", "the manifests contain no machine deployment"},
 		{"pause -f testdata/rollout/others/cluster-api.yaml", `unknown API "cluster.x-k8s.io"`},
-		{"pause -n elsewhere -f testdata/rollout/pools.yaml", "the manifest is for namespace blue, and -n says elsewhere"},
+		{"pause -n elsewhere -f testdata/rollout/pools.yaml", "the manifest has namespace blue, but -n is elsewhere"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			for _, api := range []string{"openshift", "gardener"} {
@@ -126,12 +126,12 @@ func TestRolloutChooses(t *testing.T) {
 		{"md -l pool=a", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "both APIs have one with the label"},
 		{"machinedeployments.machine.sapcloud.io -l pool=a", paused("machine.sapcloud.io/other"), "", "the kind says the API"},
 		{"md -l pool=a --api openshift", paused("machine.openshift.io/other"), "", "and so does the flag"},
-		{"md -l pool=z", no, "", "nothing has the label, which is no error to kubectl"},
+		{"md -l pool=z", no, "", "no object has the label, which is no error to kubectl"},
 		{"md -l pool=a -n elsewhere", strings.Replace(no, planSpace, "elsewhere", 1), "", "they are in another namespace"},
 		{"-f testdata/rollout/pools.yaml", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "other objects of the file are left out"},
 		{"-f testdata/rollout/pools.yaml -l pool=z", no, "", "the labels are those of the stored objects"},
 		{"-R -f testdata/rollout", "", `unknown API "cluster.x-k8s.io"`, "folders are read"},
-		{"-f testdata/rollout/gone.yaml", paused("machine.sapcloud.io/other"), "machinedeployment/gone not found", "the mistakes are told, and the others are done"},
+		{"-f testdata/rollout/gone.yaml", paused("machine.sapcloud.io/other"), "machinedeployment/gone not found", "the error is reported, and the others are paused"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var objects []client.Object

@@ -22,7 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// why is a question on the command line.
+// why has the arguments and flags of the command.
 type why struct {
 	genericiooptions.IOStreams
 	config      *genericclioptions.ConfigFlags
@@ -31,7 +31,7 @@ type why struct {
 	tree, all   bool
 }
 
-// Why is the command that explains objects; program is its name for users.
+// Why is the command that explains objects. program is the name of the program for users.
 func Why(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return newWhy(streams).command(program)
 }
@@ -45,17 +45,17 @@ func (w *why) command(program string) *cobra.Command {
 		Use:   "why [<kind>/<name>]",
 		Short: "Explain in one sentence the state of a machine, its owner or a namespace, with the cause and the next step",
 		Long: `why explains a machine, a machine set, a machine deployment, a health check or a
-class of either API, a node, a certificate request, or all that is in a namespace,
-from what is stored in the cluster: what objects say about themselves, nodes, pods
-and disruption budgets, certificate requests, events, the leases of the controllers,
-and the evidence that is kept for a week of machines that failed. It only reads;
-what may not be read is named in the answer and hides nothing else.
+machine class of either API, a node, a certificate request, or all of these in a
+namespace. It reads objects in the cluster: status and conditions, nodes, pods,
+disruption budgets, certificate requests, events, the leases of the controllers, and
+the evidence of failed machines, which Millwright keeps for a week. The command only
+reads. If you may not read some objects, the answer names them and uses the others.
 
-Without an object it explains the namespace, the worst first, with -A all
-namespaces. Without -n an object is searched in all namespaces, or in the context's
-where not all may be read.
+Without an object, the command explains the namespace, the worst state first; with
+-A it explains all namespaces. Without -n, it searches for an object in all
+namespaces, or in the namespace of the context if you may not read all.
 
-It exits with 1 if there is no such object, several have the name, or nothing
+The exit code is 1 if no object or several objects have the name, or if nothing
 could be read.`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: w.complete,
@@ -84,7 +84,7 @@ could be read.`,
 	return c
 }
 
-// homeName stands for the namespace of the context: no object has such a name.
+// homeName stands for the namespace of the context. No object can have this name.
 const homeName = "."
 
 func (w *why) run(ctx context.Context, args []string) error {
@@ -114,8 +114,8 @@ func (w *why) run(ctx context.Context, args []string) error {
 	return tell(w.Out, answer, p, now)
 }
 
-// question reads "machine/x", or "machine x" as kubectl does; without arguments it asks about the
-// namespace, or about all.
+// question parses "machine/x", or "machine x" as kubectl does. Without arguments the question is about the
+// namespace, or about all namespaces.
 func (w *why) question(args []string) (collect.Question, error) {
 	everywhere := w.all && len(args) == 0
 	if len(args) == 0 {
@@ -132,16 +132,16 @@ func (w *why) question(args []string) (collect.Question, error) {
 	}
 	known, ok := apis.Of(w.api)
 	if !ok {
-		return q, fmt.Errorf("--api: unknown API %q: want %s", w.api, strings.Join(apis.Words(), " or "))
+		return q, fmt.Errorf("--api: unknown API %q: use %s", w.api, strings.Join(apis.Words(), " or "))
 	}
 	if q.API != "" && q.API != known.Name {
-		return q, fmt.Errorf("--api: %s, but %q is of another API", known.Name, arg)
+		return q, fmt.Errorf("--api is %s, but %q belongs to another API", known.Name, arg)
 	}
 	q.API = known.Name
 	return q, nil
 }
 
-// clusters connects as kubectl does; home is the namespace of the context.
+// clusters connects to clusters as kubectl does. home is the namespace of the context.
 func (w *why) clusters() (c collect.Clusters, home string, err error) {
 	log.SetLogger(logr.Discard())
 	if c.Control, err = connect.Reader(w.config); err != nil {
@@ -159,8 +159,8 @@ func (w *why) clusters() (c collect.Clusters, home string, err error) {
 	return c, home, nil
 }
 
-// tell prints the answer, through p if a script reads it. If there is nothing to explain, the command fails
-// after having said so.
+// tell prints the answer, with p if an output format is set. If there is nothing to explain, it prints that, and
+// the command fails.
 func tell(out io.Writer, a explain.Answer, p printers.ResourcePrinter, now time.Time) (err error) {
 	if p != nil {
 		err = p.PrintObj(Document(a.API, a.Kind, a), out)
@@ -173,7 +173,7 @@ func tell(out io.Writer, a explain.Answer, p printers.ResourcePrinter, now time.
 	return err
 }
 
-// tree is the tree of the answer, and fits into the terminal if there is one.
+// tree returns the tree of the answer, which fits into the width of the terminal.
 func tree(out io.Writer, a explain.Answer, now time.Time) string {
 	if a.Tree == nil {
 		return ""

@@ -44,7 +44,7 @@ func TestQuestion(t *testing.T) {
 		{args: []string{"md/a"}, flags: []string{"--tree"}, want: collect.Question{Kind: "MachineDeployment", Name: "a", Tree: true}},
 		{args: []string{"ms/a"}, flags: []string{"--api", "gardener"}, want: collect.Question{Kind: "MachineSet", Name: "a", API: provider.Gardener}},
 		{args: []string{"machines.machine.openshift.io/a"}, flags: []string{"--api=openshift"}, want: collect.Question{Kind: "Machine", Name: "a", API: provider.OpenShift}},
-		{args: []string{"machines.machine.openshift.io/a"}, flags: []string{"--api=gardener"}, err: "--api: machine.sapcloud.io, but"},
+		{args: []string{"machines.machine.openshift.io/a"}, flags: []string{"--api=gardener"}, err: "--api is machine.sapcloud.io, but"},
 		{args: []string{"machine/a"}, flags: []string{"--api=capi"}, err: `--api: unknown API "capi"`},
 		{args: []string{"a"}, err: "want <kind>/<name>"},
 	} {

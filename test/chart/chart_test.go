@@ -47,7 +47,7 @@ func loaded(t *testing.T) *chart.Chart {
 	return c
 }
 
-// values reads them as a file of them is read.
+// values reads values as from a file.
 func values(t *testing.T, text string) map[string]any {
 	t.Helper()
 	v := map[string]any{}
@@ -57,7 +57,7 @@ func values(t *testing.T, text string) map[string]any {
 	return v
 }
 
-// render is helm template, in that namespace.
+// render runs helm template in a namespace.
 func render(t *testing.T, in, text string) (*release.Release, error) {
 	t.Helper()
 	i := action.NewInstall(&action.Configuration{Log: t.Logf})
@@ -66,7 +66,7 @@ func render(t *testing.T, in, text string) (*release.Release, error) {
 	return i.Run(loaded(t), values(t, text))
 }
 
-// objects are the manifests by kind, namespace and name.
+// objects returns the manifests by kind, namespace and name.
 func objects(t *testing.T, manifests []byte) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
@@ -110,8 +110,8 @@ func kustomized(t *testing.T, overlay string) map[string]map[string]any {
 	return objects(t, out)
 }
 
-// TestSameAsPackages: without values, and with those that an overlay stands for, the chart is what config/ is made into, but for the namespace, which
-// Helm makes.
+// TestSameAsPackages: without values, and with values that correspond to an overlay, the chart equals the build of config/,
+// except for the namespace, which Helm creates.
 func TestSameAsPackages(t *testing.T) {
 	one, err := os.ReadFile(packaged(t, "millwright.yaml"))
 	if err != nil {
@@ -143,7 +143,7 @@ func TestSameAsPackages(t *testing.T) {
 	}
 }
 
-// container is the only one of a Deployment, which comes with its pods.
+// container returns the only container of a Deployment.
 func container(t *testing.T, all map[string]map[string]any, in, name string) (deployment, pod, first map[string]any) {
 	t.Helper()
 	deployment = all["Deployment "+in+"/"+name]
@@ -218,7 +218,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// last is the last element of a list; nil where it has none.
+// last returns the last element of a list, or nil.
 func last(list any) any {
 	if all, _ := list.([]any); len(all) > 0 {
 		return all[len(all)-1]
@@ -269,7 +269,8 @@ machineControllerManager:
 	}
 }
 
-// TestProvider: the machine controller of a cloud is an image of its own, and is known to the cloud by what its account, its pods and a token are called.
+// TestProvider: the machine controller of a cloud has its own image. The cloud knows it by its service account, its pods and
+// its token.
 func TestProvider(t *testing.T) {
 	all := rendered(t, "x", `
 image: {tag: v1, pullPolicy: Always}
@@ -362,7 +363,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestEveryValueIsInTheSchema: and each field of the schema has a default, so that values.yaml shows what there is.
+// TestEveryValueIsInTheSchema: and each field of the schema has a default, so that values.yaml shows all fields.
 func TestEveryValueIsInTheSchema(t *testing.T) {
 	c := loaded(t)
 	var schema map[string]any
@@ -385,7 +386,7 @@ func TestEveryValueIsInTheSchema(t *testing.T) {
 	walk("", schema, c.Values)
 }
 
-// TestNotes: what users read after they installed fits 80 columns, and tells what values they gave.
+// TestNotes: the notes after an installation fit 80 columns, and show the values of the user.
 func TestNotes(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}": "Instances are simulated", "{apis: [machine.sapcloud.io]}": "namespace millwright-system as declared", "{kubemark: {enabled: false}}": "There is no provider",

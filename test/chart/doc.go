@@ -1,4 +1,5 @@
-// Package chart holds charts/millwright to what config/ is made into, and installs it on a real API server as Helm does, and has Helm push it to a registry and test it.
+// Package chart compares charts/millwright with the build of config/. It installs the chart on a real API server with Helm,
+// pushes it to a registry, and runs its test.
 //
-// It is a Go module of its own, because Helm comes with much that nothing else needs.
+// It is its own Go module, because Helm has many dependencies that nothing else needs.
 package chart

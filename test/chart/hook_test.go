@@ -23,10 +23,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/installation"
 )
 
-// hookPod is the pod of `helm test`, and what else the hook has.
+// hookPod is the pod of `helm test`, with the other objects of the hook.
 const hookPod = "millwright-test"
 
-// TestHook: the pod of `helm test` asks for what the values deploy, with the image of the release.
+// TestHook: the pod of `helm test` checks what the values deploy, with the image of the release.
 func TestHook(t *testing.T) {
 	for _, c := range []struct{ reason, values, deployments, apis, image string }{
 		{"without values", "{}", "machine-controller-manager,machineset-controller,machine-controller-kubemark", "machine.openshift.io/v1beta1,machine.sapcloud.io/v1alpha1", "millwright-controllers:devel"},
@@ -56,8 +56,9 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// testsRelease is `helm test`, which fails until the Deployments are available. The API server enforces the restricted standard. There is no kubelet here:
-// this process runs the pod's program, with the rights of the pod's account, and writes what came of it into the pod's status.
+// testsRelease runs `helm test`, which fails until the Deployments are available. The API server enforces the restricted Pod
+// Security Standard. There is no kubelet: this process runs the program of the pod with the rights of its service account, and
+// writes the result into the status of the pod.
 func testsRelease(t *testing.T, env *devplanetest.Env, helm *action.Configuration) {
 	t.Helper()
 	label := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`)
@@ -91,7 +92,7 @@ func testsRelease(t *testing.T, env *devplanetest.Env, helm *action.Configuratio
 	}
 }
 
-// runHook runs the next pod of the hook, and sends what its program returns.
+// runHook runs the next pod of the hook, and sends the result of its program.
 func runHook(t *testing.T, env *devplanetest.Env) <-chan error {
 	t.Helper()
 	kubeconfig := impersonated(t, env)
@@ -146,7 +147,7 @@ func impersonated(t *testing.T, env *devplanetest.Env) string {
 	return file
 }
 
-// becomeAvailable writes into each Deployment what its controller would write once all pods are available.
+// becomeAvailable writes the status into each Deployment that its controller would write after all pods are available.
 func becomeAvailable(t *testing.T, env *devplanetest.Env) {
 	t.Helper()
 	all, err := env.Client.AppsV1().Deployments(namespace).List(t.Context(), metav1.ListOptions{})

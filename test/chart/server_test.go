@@ -47,7 +47,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("%+v, %v", d.Spec, err)
 	}
 	if _, err := deployments.Get(t.Context(), "machine-controller-kubemark", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the provider is not gone: %v", err)
+		t.Errorf("the provider still exists: %v", err)
 	}
 	if own, err = secrets.Get(t.Context(), own.Name, metav1.GetOptions{}); err != nil || string(own.Data["tls.crt"]) != "x" {
 		t.Errorf("the upgrade has changed the certificate that the process made: %v, %v", own.Data, err)
@@ -57,10 +57,10 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := deployments.Get(t.Context(), "machine-controller-manager", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the Deployment is not gone: %v", err)
+		t.Errorf("the Deployment still exists: %v", err)
 	}
 	groups, err := env.Client.Discovery().ServerResourcesForGroupVersion("machine.sapcloud.io/v1alpha1")
 	if err != nil || len(groups.APIResources) == 0 {
-		t.Errorf("the CRDs are gone: %v", err)
+		t.Errorf("the CRDs were deleted: %v", err)
 	}
 }

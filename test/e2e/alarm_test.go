@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// badTemplate is the change to a template that goes bad.
+// badTemplate is a change to a template whose machines fail.
 func (d dialect) badTemplate(name string) string {
 	if d.group == provider.Gardener {
 		return fmt.Sprintf(`{"spec":{"template":{"spec":{"class":{"name":"%s-bad"}}}}}`, name)
@@ -19,10 +19,9 @@ func (d dialect) badTemplate(name string) string {
 	return `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"hollow.huge"}}}}}}`
 }
 
-// TestBadTemplate: the three machines of a canary fall silent together. A check
-// that enforces leaves them alone, and their rollout stops: although a person
-// approves of the canary, no machine is made and no old one given up. When they
-// are back, and the check's cooldown is over, the rollout comes to its end.
+// TestBadTemplate: the three machines of a canary become silent together. A health check in mode enforce does not replace them,
+// and their rollout stops: although a user approves the canary, no machine is created and no old machine is deleted. After the
+// machines recover and the cooldown of the check is over, the rollout completes.
 func TestBadTemplate(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		seats(t, 7)

@@ -21,8 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The keys of the clusterapi provider of the cluster-autoscaler when its
-// CAPI_GROUP is machine.openshift.io.
+// The keys of the clusterapi provider of the cluster-autoscaler when its CAPI_GROUP is machine.openshift.io.
 const (
 	minSizeKey    = provider.OpenShift + "/cluster-api-autoscaler-node-group-min-size"
 	maxSizeKey    = provider.OpenShift + "/cluster-api-autoscaler-node-group-max-size"
@@ -31,8 +30,7 @@ const (
 	capacityGroup = "capacity.cluster-autoscaler.kubernetes.io/"
 )
 
-// clusterAutoscaler asks of the API what the clusterapi provider asks of it,
-// in the same order and by the same fields.
+// clusterAutoscaler sends the same requests to the API as the clusterapi provider, in the same order and with the same fields.
 type clusterAutoscaler struct{ *robot }
 
 func newClusterAutoscaler(t *testing.T, f *fleet.Fleet) clusterAutoscaler {
@@ -49,8 +47,8 @@ type nodeGroup struct {
 
 func (g nodeGroup) id() string { return path.Join(g.GetKind(), g.GetNamespace(), g.GetName()) }
 
-// groups are the node groups by ID. A set that a deployment owns is none, and
-// neither is one without machines whose nodes nobody can foretell.
+// groups returns the node groups by ID. A set that a deployment owns is not a group. Neither is a group without machines if its
+// nodes cannot be predicted.
 func (r clusterAutoscaler) groups() map[string]nodeGroup {
 	r.t.Helper()
 	out := map[string]nodeGroup{}
@@ -81,14 +79,14 @@ func (r clusterAutoscaler) group(id string) (g nodeGroup) {
 	eventually(r.t, "node group "+id, func(context.Context) (string, error) {
 		var ok bool
 		if g, ok = r.groups()[id]; !ok {
-			return "it is none", nil
+			return "it is not a node group", nil
 		}
 		return "", nil
 	})
 	return g
 }
 
-// ownerOf is the name of the first owner of a kind.
+// ownerOf returns the name of the first owner of a kind.
 func ownerOf(o *unstructured.Unstructured, kind string) string {
 	for _, ref := range o.GetOwnerReferences() {
 		if ref.Kind == kind {
@@ -98,7 +96,7 @@ func ownerOf(o *unstructured.Unstructured, kind string) string {
 	return ""
 }
 
-// size is the target size, through the scale subresource.
+// size returns the target size, through the scale subresource.
 func (r clusterAutoscaler) size(g nodeGroup) int {
 	r.t.Helper()
 	s, err := r.scales.Scales(r.namespace).Get(r.t.Context(), r.version.WithResource(g.resource).GroupResource(), g.GetName(), metav1.GetOptions{})
@@ -108,7 +106,7 @@ func (r clusterAutoscaler) size(g nodeGroup) int {
 	return int(s.Spec.Replicas)
 }
 
-// resize refuses what the limits forbid.
+// resize returns an error if the limits forbid the size.
 func (r clusterAutoscaler) resize(g nodeGroup, n int) error {
 	r.t.Helper()
 	if n < g.min || n > g.max {
@@ -119,7 +117,7 @@ func (r clusterAutoscaler) resize(g nodeGroup, n int) error {
 	return err
 }
 
-// increase is asked for with the size that is to be.
+// increase is called with the wanted size.
 func (r clusterAutoscaler) increase(g nodeGroup, n int) {
 	r.t.Helper()
 	if err := r.resize(g, n); err != nil {
@@ -127,7 +125,7 @@ func (r clusterAutoscaler) increase(g nodeGroup, n int) {
 	}
 }
 
-// machines are those that the group's selector matches.
+// machines returns the machines that the group's selector matches.
 func (r clusterAutoscaler) machines(g nodeGroup) []unstructured.Unstructured {
 	r.t.Helper()
 	want, _, err := unstructured.NestedStringMap(g.Object, "spec", "selector", "matchLabels")
@@ -137,8 +135,8 @@ func (r clusterAutoscaler) machines(g nodeGroup) []unstructured.Unstructured {
 	return r.list("machines", labels.SelectorFromSet(want).String())
 }
 
-// instances are the provider IDs of the group's machines; those that are no
-// node, or not for long, have one that says so.
+// instances returns the provider IDs of the group's machines. A machine without a node, or with a node that is about to be
+// deleted, has an ID that says so.
 func (r clusterAutoscaler) instances(g nodeGroup) (ids []string) {
 	r.t.Helper()
 	for _, m := range r.machines(g) {
@@ -159,8 +157,8 @@ func (r clusterAutoscaler) instances(g nodeGroup) (ids []string) {
 	return ids
 }
 
-// machineOf finds a node's machine by provider ID. The node's annotation,
-// which serves where machines have none, must say the same.
+// machineOf finds the machine of a node by provider ID. The annotation of the node, which the autoscaler uses for machines
+// without a provider ID, must name the same machine.
 func (r clusterAutoscaler) machineOf(node *unstructured.Unstructured) *unstructured.Unstructured {
 	r.t.Helper()
 	var found []unstructured.Unstructured
@@ -178,7 +176,7 @@ func (r clusterAutoscaler) machineOf(node *unstructured.Unstructured) *unstructu
 	return &found[0]
 }
 
-// groupOf goes from a node to its machine, set and deployment.
+// groupOf returns the group of a node, through its machine, set and deployment.
 func (r clusterAutoscaler) groupOf(node *unstructured.Unstructured) string {
 	r.t.Helper()
 	set := r.get("machinesets", ownerOf(r.machineOf(node), "MachineSet"))
@@ -193,7 +191,7 @@ func (r clusterAutoscaler) groupOf(node *unstructured.Unstructured) string {
 	return g.id()
 }
 
-// mark says that a machine is to go first, unmark takes that back.
+// mark marks a machine to be deleted first; unmark removes the mark.
 func (r clusterAutoscaler) mark(machine string) {
 	r.t.Helper()
 	r.change("machines", machine, func(m *unstructured.Unstructured) { annotate(m, deleteKey, time.Now().String()) })
@@ -204,8 +202,7 @@ func (r clusterAutoscaler) unmark(machine string) {
 	r.change("machines", machine, func(m *unstructured.Unstructured) { annotate(m, deleteKey, "") })
 }
 
-// remove deletes nodes: each machine is marked, and then the size of the group
-// goes down by one.
+// remove deletes nodes: it marks each machine, and then decreases the size of the group by one.
 func (r clusterAutoscaler) remove(g nodeGroup, machines ...string) {
 	r.t.Helper()
 	nodes := r.nodes()
@@ -224,8 +221,7 @@ func (r clusterAutoscaler) remove(g nodeGroup, machines ...string) {
 	}
 }
 
-// template foretells a node of the group; false where the group does not say
-// how large it would be.
+// template predicts a node of the group. It returns false if the group does not say how large the node would be.
 func (g nodeGroup) template() (nodeTemplate, bool) {
 	a := g.GetAnnotations()
 	mebi := a[provider.OpenShift+"/memoryMb"]

@@ -11,9 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestClusterAutoscalerWhileOneLeaves: most of the time of a rollout an old
-// machine is on its way out, and takes room until its drain is done. Then, too,
-// the machine that is named goes, and no other instead (cluster-autoscaler#8494).
+// TestClusterAutoscalerWhileOneLeaves: for most of the time of a rollout, an old machine is under deletion and counts until its
+// drain is done. In this state, too, the named machine is deleted and no other (cluster-autoscaler#8494).
 func TestClusterAutoscalerWhileOneLeaves(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[0]

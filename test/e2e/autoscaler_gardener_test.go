@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// The keys by which the autoscaler of Gardener and the machine API talk.
+// The keys that the autoscaler of Gardener and the machine API use.
 const (
 	triggerKey  = "node.machine.sapcloud.io/trigger-deletion-by-mcm"
 	changedKey  = "machine.sapcloud.io/last-deployment-replica-change-by-scaler-time"
@@ -22,14 +22,13 @@ const (
 	markedKey   = "machine.sapcloud.io/marked-for-deletion-time"
 )
 
-// gardenerAutoscaler asks of the API what the fork's mcm provider asks of it.
+// gardenerAutoscaler sends the same requests to the API as the mcm provider of the fork.
 type gardenerAutoscaler struct {
 	*robot
 	pool string
 }
 
-// finished reports whether the autoscaler takes the rollout for finished; else
-// it does not scale down.
+// finished reports whether the autoscaler treats the rollout as finished. Otherwise it does not scale down.
 func (r gardenerAutoscaler) finished() bool {
 	r.t.Helper()
 	c := conditionOf(r.t, r.get("machinedeployments", r.pool), "Progressing")
@@ -59,8 +58,8 @@ func (r gardenerAutoscaler) resize(n int64) {
 	})
 }
 
-// remove names machines and lowers the replicas in one write. Entries that
-// make no sense may be among them. It returns the time that it wrote.
+// remove names machines and lowers the replicas in one write. The names may include invalid entries. It returns the time of the
+// write.
 func (r gardenerAutoscaler) remove(machines []string, nonsense ...string) string {
 	r.t.Helper()
 	at := time.Now().UTC().Format(time.RFC3339)
@@ -77,13 +76,13 @@ func (r gardenerAutoscaler) remove(machines []string, nonsense ...string) string
 	return at
 }
 
-// machines are those whose label name is the deployment's.
+// machines returns the machines whose label name is that of the deployment.
 func (r gardenerAutoscaler) machines() []unstructured.Unstructured {
 	r.t.Helper()
 	return r.list("machines", "name="+r.pool)
 }
 
-// instances are the provider IDs of the machines' nodes, or a placeholder.
+// instances returns the provider IDs of the machines' nodes, or a placeholder.
 func (r gardenerAutoscaler) instances() (ids []string) {
 	r.t.Helper()
 	byName := map[string]string{}
@@ -100,8 +99,7 @@ func (r gardenerAutoscaler) instances() (ids []string) {
 	return ids
 }
 
-// machineOf finds the machine of an instance: by the end of its provider ID,
-// or by its name where it is only a placeholder.
+// machineOf finds the machine of an instance: by the end of its provider ID, or by its name if the ID is a placeholder.
 func (r gardenerAutoscaler) machineOf(id string) *unstructured.Unstructured {
 	r.t.Helper()
 	var found []unstructured.Unstructured
@@ -116,14 +114,14 @@ func (r gardenerAutoscaler) machineOf(id string) *unstructured.Unstructured {
 	return &found[0]
 }
 
-// deploymentOf goes from a machine to its deployment by the first owners.
+// deploymentOf returns the deployment of a machine, through the first owners.
 func (r gardenerAutoscaler) deploymentOf(m *unstructured.Unstructured) string {
 	r.t.Helper()
 	set := r.get("machinesets", m.GetOwnerReferences()[0].Name)
 	return set.GetOwnerReferences()[0].Name
 }
 
-// template foretells a node from class and deployment.
+// template predicts a node from class and deployment.
 func (r gardenerAutoscaler) template() nodeTemplate {
 	r.t.Helper()
 	o := r.get("machinedeployments", r.pool)
@@ -146,7 +144,7 @@ func (r gardenerAutoscaler) template() nodeTemplate {
 	return t
 }
 
-// pool makes a deployment with classes of its own, <name>-1 and <name>-2.
+// pool creates a deployment with its own classes, <name>-1 and <name>-2.
 func pool(t *testing.T, f *fleet.Fleet, name string, replicas int, providerSpec string) gardenerAutoscaler {
 	t.Helper()
 	d := dialects[1]
@@ -167,8 +165,8 @@ func pool(t *testing.T, f *fleet.Fleet, name string, replicas int, providerSpec 
 	return gardenerAutoscaler{newRobot(t, f, d), name}
 }
 
-// TestGardenerAutoscaler plays a day of the fork: it looks, scales up, names
-// machines to delete, changes its mind, and waits for a rollout.
+// TestGardenerAutoscaler simulates a day of the fork: it reads the group, scales up, names machines to delete, revokes a
+// deletion, and waits for a rollout.
 func TestGardenerAutoscaler(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[1]
@@ -194,7 +192,7 @@ func TestGardenerAutoscaler(t *testing.T) {
 	running(t, f, d.group, "ca-pool-", 4)
 	four := c.present()
 
-	at := r.remove([]string{four[1], four[3]}, "nobody", "nobody~"+time.Now().UTC().Format(time.RFC3339), four[0]+"~yesterday", "~")
+	at := r.remove([]string{four[1], four[3]}, "unknown", "unknown~"+time.Now().UTC().Format(time.RFC3339), four[0]+"~yesterday", "~")
 	c.only(t, four[0], four[2])
 	r.emptied()
 	wishes.check(t, at, four[1], four[3])
@@ -204,7 +202,7 @@ func TestGardenerAutoscaler(t *testing.T) {
 		}
 	}
 
-	// T21: named, and then more are wanted again.
+	// T21: machines are named, and then more are wanted again.
 	r.remove([]string{four[0]})
 	r.resize(2)
 	c.went(t, four[0])
@@ -221,8 +219,7 @@ func TestGardenerAutoscaler(t *testing.T) {
 	marks.check(t, old)
 }
 
-// recognised checks each machine's way to its node and to the deployment, and
-// that no two provider IDs end alike.
+// recognised checks that each machine leads to its node and to the deployment, and that no two provider IDs have the same end.
 func (r gardenerAutoscaler) recognised() {
 	r.t.Helper()
 	ends := map[string]bool{}
@@ -241,7 +238,7 @@ func (r gardenerAutoscaler) recognised() {
 	}
 }
 
-// emptied waits until no wish is left.
+// emptied waits until the deployment names no machines.
 func (r gardenerAutoscaler) emptied() {
 	r.t.Helper()
 	eventually(r.t, "no wish is left", func(context.Context) (string, error) {
@@ -249,7 +246,7 @@ func (r gardenerAutoscaler) emptied() {
 	})
 }
 
-// wishMarks are what machines were seen to carry of the autoscaler's wishes.
+// wishMarks are the marks that machines were seen to have because of the autoscaler's names.
 type wishMarks struct {
 	mu               sync.Mutex
 	priority, marked map[string]string
@@ -269,8 +266,7 @@ func (r gardenerAutoscaler) remember(f *fleet.Fleet) *wishMarks {
 	return w
 }
 
-// check tells which of the machines that were named did not carry what their
-// set goes by.
+// check returns the named machines that did not have the mark that their set reads.
 func (w *wishMarks) check(t *testing.T, at string, machines ...string) {
 	t.Helper()
 	w.mu.Lock()
@@ -282,8 +278,8 @@ func (w *wishMarks) check(t *testing.T, at string, machines ...string) {
 	}
 }
 
-// rolls rolls to the other class and looks on: not finished, and no node may be
-// removed; paused, it counts as finished.
+// rolls starts a rollout to the other class: the rollout is not finished, and no node may be removed. While it is paused, it
+// counts as finished.
 func (r gardenerAutoscaler) rolls(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
 	patch := func(spec string) {
@@ -314,9 +310,8 @@ func (r gardenerAutoscaler) rolls(t *testing.T, f *fleet.Fleet) {
 	})
 }
 
-// TestGardenerAutoscalerExhausted: a machine that cannot be had says so in the
-// fields that the autoscaler reads, and goes when it is named by its
-// placeholder.
+// TestGardenerAutoscalerExhausted: a machine without capacity reports this in the fields that the autoscaler reads, and is
+// deleted when its placeholder is named.
 func TestGardenerAutoscalerExhausted(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[1]

@@ -14,19 +14,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// autoscaled are the annotations of a node group of the stories.
+// autoscaled are the annotations of a node group in these tests.
 func autoscaled(least, most int) string {
 	return fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d",%q:"%d",%q:"30"}}}`, minSizeKey, least, maxSizeKey, most, provider.OpenShift+"/maxPods")
 }
 
-// small is a template of nodes that differ in all that an autoscaler looks at
-// from those of the example.
+// small is a template of nodes that differ from those of the example in every property that an autoscaler reads.
 const small = `{"spec":{"template":{"spec":{
 	"metadata":{"labels":{"team":"a"}},
 	"taints":[{"key":"dedicated","value":"team-a","effect":"NoSchedule"}],
 	"providerSpec":{"value":{"numCores":2,"memoryCapacity":"4Gi","maxPods":30,"gpus":1,"resources":{"ephemeral-storage":"10Gi"},"instanceType":"small"}}}}}}`
 
-// autoscaledSet is a set of its own, without machines.
+// autoscaledSet creates a separate set without machines.
 func autoscaledSet(t *testing.T, name string, patches ...string) *unstructured.Unstructured {
 	t.Helper()
 	const key = provider.OpenShift + "/cluster-api-machineset"
@@ -35,7 +34,7 @@ func autoscaledSet(t *testing.T, name string, patches ...string) *unstructured.U
 	return fromExample(t, "openshift-machineset.yaml", append([]string{own}, patches...)...)
 }
 
-// discardSet deletes a set, and lets go of its machines, when the test ends.
+// discardSet deletes a set when the test ends, and removes what blocks the deletion of its machines.
 func discardSet(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -46,8 +45,8 @@ func discardSet(t *testing.T, f *fleet.Fleet, name string) {
 	})
 }
 
-// TestClusterAutoscalerSet: a MachineSet is a node group from zero machines on;
-// its nodes are what they were foretold to be, and those that are named go.
+// TestClusterAutoscalerSet: a MachineSet is a node group, even with zero machines. Its nodes are as predicted, and the named
+// machines are deleted.
 func TestClusterAutoscalerSet(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[0]
@@ -93,8 +92,7 @@ func TestClusterAutoscalerSet(t *testing.T) {
 	}
 }
 
-// recognised checks that the machines are the nodes of the group, each found
-// from either side.
+// recognised checks that the machines are the nodes of the group, in both directions.
 func (r clusterAutoscaler) recognised(g nodeGroup, machines []string) {
 	r.t.Helper()
 	nodes, ids := r.nodes(), r.instances(g)
@@ -128,9 +126,8 @@ func (c *crowd) only(t *testing.T, want ...string) {
 	})
 }
 
-// TestClusterAutoscalerDeployment: a MachineDeployment is a node group, its
-// sets are not. The machine that is named goes, also in the middle of a rollout
-// that does not get on (cluster-autoscaler#8494).
+// TestClusterAutoscalerDeployment: a MachineDeployment is a node group, its sets are not. The named machine is deleted, even
+// during a rollout without progress (cluster-autoscaler#8494).
 func TestClusterAutoscalerDeployment(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[0]
@@ -149,8 +146,8 @@ func TestClusterAutoscalerDeployment(t *testing.T) {
 	r.recognised(g, first)
 	r.noGroups(f, d)
 
-	// New machines have to be ready for longer than the test takes, so that the
-	// rollout stands still with all the old ones and a new one.
+	// New machines must be ready for longer than the test takes, so that the rollout stops with all the old machines and a new
+	// one.
 	kubectl(t, f, "", "-n", d.namespace, "patch", d.deployments(), "ca-deploy", "--type=merge",
 		"-p", `{"spec":{"minReadySeconds":600,"template":{"spec":{"providerSpec":{"value":{"numCores":2}}}}}}`)
 	running(t, f, d.group, "ca-deploy-", 5)
@@ -158,8 +155,7 @@ func TestClusterAutoscalerDeployment(t *testing.T) {
 	r.remove(g, fresh[0])
 	c.went(t, fresh[0])
 
-	// One old machine had to make room, too: three are wanted, and there is one
-	// of the new kind again.
+	// One old machine was deleted, too: three are wanted, and there is one of the new template again.
 	var old []string
 	eventually(t, "three old machines and a new one", func(context.Context) (string, error) {
 		if old = others(first, c.left()); len(old) != 3 || len(c.present()) != 4 {
@@ -190,7 +186,7 @@ func TestClusterAutoscalerDeployment(t *testing.T) {
 	r.offers(c.present()[0], foretold)
 }
 
-// others are those of all that are not among some.
+// others returns the elements of all that are not in some.
 func others(all, some []string) (out []string) {
 	for _, a := range all {
 		if !slices.Contains(some, a) {
@@ -200,7 +196,7 @@ func others(all, some []string) (out []string) {
 	return out
 }
 
-// went waits until a machine leaves.
+// went waits until a machine is deleted.
 func (c *crowd) went(t *testing.T, machine string) {
 	t.Helper()
 	eventually(t, machine+" leaves", func(context.Context) (string, error) {
@@ -211,8 +207,8 @@ func (c *crowd) went(t *testing.T, machine string) {
 	})
 }
 
-// noGroups checks that no set of a deployment carries limits: it would be a
-// second node group of the same machines for whoever does not look at owners.
+// noGroups checks that no set of a deployment has limits. Otherwise a client that ignores owners would see a second node group
+// of the same machines.
 func (r clusterAutoscaler) noGroups(f *fleet.Fleet, d dialect) {
 	r.t.Helper()
 	for _, name := range d.owned(r.t, f, r.get("machinedeployments", "ca-deploy")) {
@@ -224,8 +220,7 @@ func (r clusterAutoscaler) noGroups(f *fleet.Fleet, d dialect) {
 	}
 }
 
-// TestClusterAutoscalerStates: machines that are no nodes are told by the
-// fields that the autoscaler reads.
+// TestClusterAutoscalerStates: the fields that the autoscaler reads distinguish machines without nodes.
 func TestClusterAutoscalerStates(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[0]
@@ -257,7 +252,7 @@ func TestClusterAutoscalerStates(t *testing.T) {
 	r.tells(failed)
 }
 
-// tells waits until the instances of a group begin as they should, in order.
+// tells waits until the instances of a group have the given prefixes, in order.
 func (r clusterAutoscaler) tells(g nodeGroup, prefixes ...string) {
 	r.t.Helper()
 	slices.Sort(prefixes)

@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// robot acts as an autoscaler does: through a client of its own that finds its
-// way by discovery, and that knows no type of the API but its fields.
+// robot acts as an autoscaler: through its own client, which uses discovery and knows only the fields of the API and not its
+// types.
 type robot struct {
 	t         *testing.T
 	objects   dynamic.Interface
@@ -29,8 +29,7 @@ type robot struct {
 	namespace string
 }
 
-// newRobot discovers the group. The autoscalers need machines, sets and
-// deployments in its preferred version.
+// newRobot discovers the group. The autoscalers need machines, sets and deployments in its preferred version.
 func newRobot(t *testing.T, f *fleet.Fleet, d dialect) *robot {
 	t.Helper()
 	config, err := f.Plane.RESTConfig()
@@ -95,7 +94,7 @@ func (r *robot) list(resource, selector string) []unstructured.Unstructured {
 	return all.Items
 }
 
-// nodes are all of the cluster, by their provider IDs.
+// nodes returns all nodes of the cluster, by their provider IDs.
 func (r *robot) nodes() map[string]*unstructured.Unstructured {
 	r.t.Helper()
 	all, err := r.objects.Resource(nodeKind).List(r.t.Context(), metav1.ListOptions{})
@@ -109,8 +108,7 @@ func (r *robot) nodes() map[string]*unstructured.Unstructured {
 	return out
 }
 
-// change reads an object, edits it and writes it whole, as often as somebody
-// else comes in between.
+// change reads an object, edits it and writes all of it. It repeats this after each conflict with another client.
 func (r *robot) change(resource, name string, edit func(*unstructured.Unstructured)) {
 	r.t.Helper()
 	eventually(r.t, "write "+resource+" "+name, func(ctx context.Context) (string, error) {
@@ -121,13 +119,13 @@ func (r *robot) change(resource, name string, edit func(*unstructured.Unstructur
 		edit(o)
 		_, err = r.in(resource).Update(ctx, o, metav1.UpdateOptions{})
 		if apierrors.IsConflict(err) {
-			return "somebody else wrote it", nil
+			return "another client wrote it", nil
 		}
 		return "", err
 	})
 }
 
-// text is a field, empty where there is none.
+// text returns a field, or an empty string.
 func text(o *unstructured.Unstructured, fields ...string) string {
 	s, _, _ := unstructured.NestedString(o.Object, fields...)
 	return s
@@ -138,8 +136,7 @@ func number(o *unstructured.Unstructured, fields ...string) int {
 	return int(n)
 }
 
-// tail is what follows the last slash: both autoscalers compare provider IDs
-// by that alone.
+// tail returns the part after the last slash. Both autoscalers compare provider IDs only by this part.
 func tail(id string) string { return id[strings.LastIndex(id, "/")+1:] }
 
 // annotate changes one annotation; empty removes it.
@@ -155,8 +152,7 @@ func annotate(o *unstructured.Unstructured, key, value string) {
 	o.SetAnnotations(all)
 }
 
-// offers waits until node carries what was foretold of it: capacity, labels
-// and taints.
+// offers waits until the node has the predicted capacity, labels and taints.
 func (r *robot) offers(node string, want nodeTemplate) {
 	r.t.Helper()
 	eventually(r.t, "node "+node+" is what its template said", func(ctx context.Context) (string, error) {
@@ -168,7 +164,7 @@ func (r *robot) offers(node string, want nodeTemplate) {
 	})
 }
 
-// nodeTemplate is what an autoscaler takes a new node for.
+// nodeTemplate is the node that an autoscaler expects.
 type nodeTemplate struct {
 	// capacity are quantities by resource.
 	capacity, labels map[string]string
@@ -176,7 +172,7 @@ type nodeTemplate struct {
 	taints []string
 }
 
-// missing is what a node lacks of the template.
+// missing returns what a node lacks of the template.
 func (w nodeTemplate) missing(n *unstructured.Unstructured) string {
 	for resource, want := range w.capacity {
 		if got := text(n, "status", "capacity", resource); !sameQuantity(got, want) {

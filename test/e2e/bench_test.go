@@ -8,8 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/bench"
 )
 
-// TestHeartbeatsCauseNoWrites plays the bench of heartbeats in small, for what
-// does not depend on how busy this computer is.
+// TestHeartbeatsCauseNoWrites runs a small benchmark of heartbeats. It checks only results that do not depend on the load of
+// this computer.
 func TestHeartbeatsCauseNoWrites(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "bench")

@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
-// TestServersTellTheTime: a real API server says in every answer what time it is, be it
-// a watch or a refusal, and so a process knows whose own clock is an hour ahead.
+// TestServersTellTheTime: a real API server sends its time with every response, including watches and refusals. So a process
+// notices that its own clock is an hour ahead.
 func TestServersTellTheTime(t *testing.T) {
 	t.Parallel()
 	config, err := clientcmd.BuildConfigFromFlags("", hollow(t).Plane.KubeconfigPath)
@@ -36,14 +36,14 @@ func TestServersTellTheTime(t *testing.T) {
 			return err
 		},
 		"not found": func(c kubernetes.Interface) error {
-			_, err := c.CoreV1().Nodes().Get(t.Context(), "nobody", metav1.GetOptions{})
+			_, err := c.CoreV1().Nodes().Get(t.Context(), "unknown", metav1.GetOptions{})
 			if !apierrors.IsNotFound(err) {
 				return err
 			}
 			return nil
 		},
 		"refused": func(c kubernetes.Interface) error {
-			_, err := c.CoreV1().Nodes().Get(t.Context(), "nobody", metav1.GetOptions{})
+			_, err := c.CoreV1().Nodes().Get(t.Context(), "unknown", metav1.GetOptions{})
 			if !apierrors.IsForbidden(err) {
 				return err
 			}
@@ -52,7 +52,7 @@ func TestServersTellTheTime(t *testing.T) {
 	} {
 		c := rest.CopyConfig(config)
 		if name == "refused" {
-			c.Impersonate.UserName = "nobody"
+			c.Impersonate.UserName = "unknown"
 		}
 		clk := serverclock.New(testclock.NewFakeClock(time.Now().Add(time.Hour)), logr.Discard())
 		c.Wrap(clk.Wrap)

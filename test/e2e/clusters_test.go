@@ -18,8 +18,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// controls runs a machine controller of machine.sapcloud.io for one namespace
-// of the fleet, with a target cluster of the test's choice.
+// controls runs a machine controller of machine.sapcloud.io for one namespace of the fleet, with a target cluster that the test
+// chooses.
 func controls(t *testing.T, f *fleet.Fleet, namespace string, args ...string) {
 	t.Helper()
 	c := exec.Command(filepath.Join(bin, fleet.Machines), append([]string{
@@ -39,7 +39,7 @@ func controls(t *testing.T, f *fleet.Fleet, namespace string, args ...string) {
 	})
 }
 
-// lone makes a namespace with a class, its user data and one machine m.
+// lone creates a namespace with a class, its user data and one machine m.
 func lone(t *testing.T, f *fleet.Fleet, namespace string, userData []byte) *v1alpha1.Machine {
 	t.Helper()
 	m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "m-" + namespace}}
@@ -86,8 +86,8 @@ func leaves(t *testing.T, f *fleet.Fleet, m *v1alpha1.Machine) {
 	})
 }
 
-// TestWithoutTarget: machines that join no cluster are Available with the
-// addresses of their instances, and go without a drain.
+// TestWithoutTarget: machines that join no cluster are Available with the addresses of their instances, and are deleted without
+// a drain.
 func TestWithoutTarget(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)
@@ -119,7 +119,7 @@ func TestTargetApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nobody else approves the certificate requests of that cluster.
+	// No other process approves the certificate requests of that cluster.
 	controls(t, f, "apart", "--approve-csrs", "--target-kubeconfig="+target.KubeconfigPath, "--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup,
 		"--kubemark-dir="+filepath.Join(t.TempDir(), "cloud"), "--kubemark-backend=hollow", "--hollow-binary="+kubelet)
 	m := lone(t, f, "apart", userData)

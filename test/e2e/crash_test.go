@@ -21,21 +21,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The size of the crash test: `make test-crash` plays the large one.
+// The size of the crash test: `make test-crash` runs the large one.
 var (
 	crashMachines = flag.Int("crash.machines", 20, "machines that the crash test creates, in both APIs together")
 	crashKills    = flag.Int("crash.kills", 3, "how often controllers are killed in each act of the crash test")
 	crashSeed     = flag.Uint64("crash.seed", 0, "seed of the crash test; 0 for one of its own")
 )
 
-// faultRate is the share of the provider's calls that fail or whose reply is
-// lost.
+// faultRate is the share of the provider's calls that fail or whose reply is lost.
 const faultRate = "0.1"
 
-// TestCrashTruth kills the controllers at random moments while machines are
-// created, scaled down and deleted by an infrastructure that loses replies.
-// After each act there must be exactly one instance for each machine, and
-// nothing else.
+// TestCrashTruth kills the controllers at random moments while machines are created, scaled down and deleted, with an
+// infrastructure that loses replies. After each step there must be exactly one instance for each machine, and nothing else.
 func TestCrashTruth(t *testing.T) {
 	t.Parallel()
 	if *crashSeed == 0 {
@@ -79,7 +76,7 @@ func startCrash(t *testing.T) *crash {
 	return c
 }
 
-// startFleet starts a fleet of instances of kwok in a folder of its own, until the test ends.
+// startFleet starts a fleet with instances of kwok in its own folder, until the test ends.
 func (c *crash) startFleet(t *testing.T, o fleet.Options) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "millwright-crash-")
@@ -101,12 +98,12 @@ func (c *crash) startFleet(t *testing.T, o fleet.Options) {
 	}
 }
 
-// draw gives the next provider process faults of its own.
+// draw gives the next provider process its own faults.
 func (c *crash) draw() {
 	c.args[fleet.Machines] = []string{"--fault-rate=" + faultRate, fmt.Sprintf("--fault-seed=%d", c.random.Uint64())}
 }
 
-// sets are the machine sets under test, as they are to be read.
+// sets returns objects for reading the machine sets under test.
 func (c *crash) sets() []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, s := range []struct{ group, version, namespace string }{
@@ -122,8 +119,7 @@ func (c *crash) sets() []*unstructured.Unstructured {
 	return out
 }
 
-// act asks both sets for something, kills controllers while it is done, and
-// waits for the truth.
+// act changes both sets, kills controllers during the change, and waits for the wanted state.
 func (c *crash) act(t *testing.T, name string, replicas int, ask func(context.Context, *unstructured.Unstructured) error) {
 	t.Helper()
 	for _, s := range c.sets() {
@@ -168,7 +164,7 @@ func (c *crash) scale(ctx context.Context, s *unstructured.Unstructured, replica
 	return c.Client.Patch(ctx, s, client.RawPatch("application/merge-patch+json", patch))
 }
 
-// watchForTwins looks all the time at the instances, and whether a machine has two.
+// watchForTwins continuously checks whether a machine has two instances.
 func (c *crash) watchForTwins(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

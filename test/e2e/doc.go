@@ -1,3 +1,2 @@
-// Package e2e tells black-box stories: whole programs against a real control
-// plane, judged by what users and the infrastructure see.
+// Package e2e has black-box tests: whole programs with a real control plane, judged by what users and the infrastructure see.
 package e2e

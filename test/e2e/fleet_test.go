@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// shared is the fleet of hollow kubelets that all stories play on.
+// shared is the fleet of hollow kubelets that all tests share.
 var shared struct {
 	once sync.Once
 	dir  string
@@ -22,13 +22,12 @@ var shared struct {
 	err error
 }
 
-// hollow returns the shared fleet, which the first story starts. Nodes without
-// a heartbeat are declared lost after 20 s: kubelets renew their leases every
-// 10 s.
+// hollow returns the shared fleet, which the first test starts. Nodes without a heartbeat become Unknown after 20 s. Kubelets
+// renew their leases every 10 s.
 func hollow(t *testing.T) *fleet.Fleet {
 	t.Helper()
 	shared.once.Do(func() {
-		ctx := context.Background() // of all stories, not of the one that came first
+		ctx := context.Background() // of all tests, not of the first one
 		if shared.dir, shared.err = os.MkdirTemp("", "millwright-e2e-"); shared.err != nil {
 			return
 		}
@@ -46,12 +45,11 @@ func hollow(t *testing.T) *fleet.Fleet {
 	return shared.Fleet
 }
 
-// patience is what any step may take. It takes seconds, but a machine with two cores may do much else, and what is asserted
-// is what comes, not how soon.
+// patience limits the time of any step. A step takes seconds, but a computer with two cores may be busy. The tests check
+// results, not durations.
 const patience = 4 * time.Minute
 
-// eventually asks until look finds nothing missing any more, and fails with
-// what is still missing when patience ends.
+// eventually repeats look until it returns an empty string. After patience, it fails with the last result.
 func eventually(t *testing.T, what string, look func(ctx context.Context) (missing string, err error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -75,14 +73,14 @@ func eventually(t *testing.T, what string, look func(ctx context.Context) (missi
 	}
 }
 
-// kubectl runs the box's kubectl and returns what it printed.
+// kubectl runs the kubectl of the test binaries and returns its output.
 func kubectl(t *testing.T, f *fleet.Fleet, input string, args ...string) string {
 	t.Helper()
 	path, err := f.Plane.Assets.Path(devplane.Kubectl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // kubectl itself waits for ever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // kubectl itself would wait forever
 	defer cancel()
 	c := exec.CommandContext(ctx, path, append([]string{"--kubeconfig", f.Plane.KubeconfigPath}, args...)...)
 	c.Stdin = strings.NewReader(input)
@@ -93,7 +91,7 @@ func kubectl(t *testing.T, f *fleet.Fleet, input string, args ...string) string 
 	return string(out)
 }
 
-// machines are those of one API whose names begin with prefix.
+// machines returns the machines of one API whose names begin with prefix.
 func machines(ctx context.Context, f *fleet.Fleet, api, prefix string) ([]fleet.Machine, error) {
 	all, err := f.Census(ctx)
 	if err != nil {
@@ -108,7 +106,7 @@ func machines(ctx context.Context, f *fleet.Fleet, api, prefix string) ([]fleet.
 	return out, nil
 }
 
-// claimed says which story counts the machines whose names begin so.
+// claimed has the test that counts the machines with a prefix.
 var claimed struct {
 	sync.Mutex
 	by map[claimant]string
@@ -119,8 +117,8 @@ type claimant struct {
 	api, prefix string
 }
 
-// claim fails a story that counts machines which another one counts as well:
-// stories of one fleet play at the same time, and neither would find its number.
+// claim fails a test that counts machines which another test counts as well. Tests of one fleet run at the same time, and
+// neither would find its number.
 func claim(t *testing.T, f *fleet.Fleet, api, prefix string) {
 	t.Helper()
 	claimed.Lock()
@@ -137,8 +135,7 @@ func claim(t *testing.T, f *fleet.Fleet, api, prefix string) {
 	claimed.by[claimant{fleet: f, api: api, prefix: prefix}] = story
 }
 
-// running waits until exactly n machines are there and all of them are Running
-// with Ready nodes.
+// running waits until exactly n machines exist and all of them are Running with Ready nodes.
 func running(t *testing.T, f *fleet.Fleet, api, prefix string, n int) (out []fleet.Machine) {
 	t.Helper()
 	claim(t, f, api, prefix)

@@ -29,7 +29,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// keepers are both programs over a fleet whose instances outlive them.
+// keepers are both programs for a fleet whose instances outlive them.
 type keepers struct {
 	place
 	instances, calls string
@@ -58,14 +58,14 @@ func (k *keepers) end(t *testing.T) {
 	k.both = nil
 }
 
-// kept are the kinds of both APIs, and what of Kubernetes machines touch.
+// kept are the kinds of both APIs, and the kinds of Kubernetes that machines use.
 var kept = []schema.GroupVersionKind{
 	machinev1.GroupVersion.WithKind("Machine"), machinev1.GroupVersion.WithKind("MachineSet"), machinev1.GroupVersion.WithKind("MachineHealthCheck"),
 	v1alpha1.GroupVersion.WithKind("Machine"), v1alpha1.GroupVersion.WithKind("MachineSet"), v1alpha1.GroupVersion.WithKind("MachineDeployment"),
 	v1alpha1.GroupVersion.WithKind("MachineClass"), corev1.SchemeGroupVersion.WithKind("Node"), corev1.SchemeGroupVersion.WithKind("Secret"),
 }
 
-// all are the objects of those kinds.
+// all returns the objects of these kinds.
 func (p place) all(t *testing.T) (out []*unstructured.Unstructured) {
 	t.Helper()
 	for _, kind := range kept {
@@ -81,7 +81,7 @@ func (p place) all(t *testing.T) (out []*unstructured.Unstructured) {
 	return out
 }
 
-// kindOf tells kinds of one name apart.
+// kindOf distinguishes kinds of one name.
 func kindOf(o *unstructured.Unstructured) string {
 	kind := o.GroupVersionKind()
 	return strings.TrimPrefix(kind.Group+" "+kind.Kind, " ")
@@ -99,7 +99,8 @@ var theirs = map[string][]string{
 	"machine.sapcloud.io MachineDeployment":   {"Available", "Progressing"},
 }
 
-// isOurs says whether a condition is none of the originals'. Conditions of nodes are kubelets', and machines of machine.sapcloud.io repeat them.
+// isOurs reports whether the originals do not have a condition. Conditions of nodes belong to kubelets, and machines of
+// machine.sapcloud.io repeat them.
 func isOurs(o *unstructured.Unstructured, condition any) (string, bool) {
 	kind, _ := condition.(map[string]any)["type"].(string)
 	return kind, !slices.Contains(theirs[kindOf(o)], kind) && o.GetKind() != "Node" && kindOf(o) != "machine.sapcloud.io Machine"
@@ -107,7 +108,7 @@ func isOurs(o *unstructured.Unstructured, condition any) (string, bool) {
 
 const ours = "millwright"
 
-// leavings are what of an object is ours.
+// leavings returns the parts of an object that Millwright added.
 func leavings(o *unstructured.Unstructured) (out []string) {
 	for part, all := range map[string]map[string]string{"annotation": o.GetAnnotations(), "label": o.GetLabels()} {
 		for key := range all {
@@ -135,8 +136,9 @@ func leavings(o *unstructured.Unstructured) (out []string) {
 	return out
 }
 
-// TestGiveBack: Millwright leaves to an original all that it goes by, and of its own what the document says. What is left without that is what an original leaves, whose
-// instances are there: preflight calls it bookkeeping, and it is all that the machine controllers do.
+// TestGiveBack: Millwright leaves all fields that an original reads, and of its own fields those that the document lists.
+// Without these, the objects are as an original leaves them, with existing instances: preflight calls the differences
+// bookkeeping, and the machine controllers do nothing else.
 func TestGiveBack(t *testing.T) {
 	t.Parallel()
 	p, _ := bare(t)
@@ -148,7 +150,7 @@ func TestGiveBack(t *testing.T) {
 			var list unstructured.UnstructuredList
 			list.SetGroupVersionKind(kind)
 			if err := p.List(ctx, &list); err != nil {
-				return err.Error(), nil //nolint:nilerr // It is asked again.
+				return err.Error(), nil //nolint:nilerr // It is repeated.
 			}
 		}
 		return "", nil
@@ -175,7 +177,7 @@ func TestGiveBack(t *testing.T) {
 	k.takesOver(t)
 }
 
-// needs: each object has what the original goes by.
+// needs: each object has the fields that the original reads.
 func (p place) needs(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	field := func(fields ...string) string { s, _, _ := unstructured.NestedString(o.Object, fields...); return s }
@@ -226,7 +228,7 @@ func (p place) nodeOf(t *testing.T, name string) (node corev1.Node) {
 	return node
 }
 
-// released: nobody holds a lease any more.
+// released: all leases are free.
 func (p place) released(t *testing.T) {
 	t.Helper()
 	var all coordinationv1.LeaseList
@@ -240,10 +242,10 @@ func (p place) released(t *testing.T) {
 	}
 }
 
-// quoted are the names in the cell of a table.
+// quoted returns the names in the cell of a table.
 var quoted = regexp.MustCompile("(annotation|condition|finalizer|label|taint) `([^`]+)`")
 
-// documented: the page of the way back has a row for each kind of object, with what is left on it.
+// documented: the page about the way back has a row for each kind of object, with the remaining fields.
 func documented(t *testing.T, left []string) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.FromSlash("../../docs/taking-over.md"))
@@ -268,7 +270,7 @@ func documented(t *testing.T, left []string) {
 	}
 }
 
-// forget takes off what is ours: objects are then as originals leave them, and so are instances, which have no owner.
+// forget removes our fields. The objects are then as originals leave them, and so are the instances, which have no owner.
 func (p place) forget(t *testing.T) {
 	t.Helper()
 	for _, o := range p.all(t) {
@@ -297,7 +299,7 @@ func (p place) forget(t *testing.T) {
 	}
 }
 
-// takesOver: preflight sees nothing but bookkeeping, and the programs do nothing else.
+// takesOver: preflight finds only bookkeeping, and the programs do nothing else.
 func (k *keepers) takesOver(t *testing.T) {
 	t.Helper()
 	if r := k.report(t, 0); !r.Ready || !r.Quiet || len(r.Objects) == 0 {
@@ -335,7 +337,7 @@ func (k *keepers) takesOver(t *testing.T) {
 	for _, verb := range k.called(t)[from:] {
 		verbs[verb] = true
 	}
-	// What reads, and changes nothing.
+	// Verbs that read and change nothing.
 	for _, verb := range []string{"find", "list", "leftovers", "size"} {
 		delete(verbs, verb)
 	}
@@ -344,7 +346,7 @@ func (k *keepers) takesOver(t *testing.T) {
 	}
 }
 
-// substance is what of an object is no bookkeeping.
+// substance returns the parts of an object that are not bookkeeping.
 func substance(o *unstructured.Unstructured) string {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	status, _, _ := unstructured.NestedMap(o.Object, "status")
@@ -353,12 +355,12 @@ func substance(o *unstructured.Unstructured) string {
 		"phase": status["phase"], "current": status["currentStatus"], "operation": status["lastOperation"], "node": status["nodeRef"], "replicas": status["replicas"], "data": o.Object["data"],
 	})
 	if err != nil {
-		panic(err) // it came as JSON
+		panic(err) // the value was parsed from JSON
 	}
 	return string(raw)
 }
 
-// machines are the instances that there are, a line each.
+// machines returns the existing instances, one per line.
 func (k *keepers) machines(t *testing.T) (out string) {
 	t.Helper()
 	err := filepath.WalkDir(k.instances, func(path string, d os.DirEntry, err error) error {
@@ -385,7 +387,7 @@ func (k *keepers) machines(t *testing.T) (out string) {
 	return out
 }
 
-// called are the verbs of the calls so far.
+// called returns the verbs of the calls so far.
 func (k *keepers) called(t *testing.T) (out []string) {
 	t.Helper()
 	raw, err := os.ReadFile(k.calls)

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// signal sends one to the processes that stand for machines, all at once.
+// signal sends a signal to all processes that simulate machines.
 func signal(t *testing.T, f *fleet.Fleet, s syscall.Signal, of ...fleet.Machine) {
 	t.Helper()
 	var pids []int
@@ -39,7 +39,7 @@ func uids(list []fleet.Machine) (out []string) {
 	return out
 }
 
-// lost are the machines of before that are not there after.
+// lost returns the machines of before that are missing in after.
 func lost(before, after []fleet.Machine) (out []fleet.Machine) {
 	there := uids(after)
 	for _, m := range before {
@@ -50,8 +50,7 @@ func lost(before, after []fleet.Machine) (out []fleet.Machine) {
 	return out
 }
 
-// settled waits until so many machines are there and all are Running, where
-// some were replaced and others are about to go.
+// settled waits until the given number of machines exists and all are Running, after some were replaced.
 func settled(t *testing.T, f *fleet.Fleet, api, prefix string, n int, gone ...fleet.Machine) (out []fleet.Machine) {
 	t.Helper()
 	eventually(t, prefix+"* replaced", func(ctx context.Context) (string, error) {
@@ -66,7 +65,7 @@ func settled(t *testing.T, f *fleet.Fleet, api, prefix string, n int, gone ...fl
 	return running(t, f, api, prefix, n)
 }
 
-// checkSays waits until a condition of a check holds all the words.
+// checkSays waits until a condition of a check contains all the words.
 func checkSays(t *testing.T, f *fleet.Fleet, check, kind string, words ...string) {
 	t.Helper()
 	path := `jsonpath={range .status.conditions[?(@.type=="` + kind + `")]}{.status} {.reason} {.message}{end}`
@@ -81,8 +80,8 @@ func checkSays(t *testing.T, f *fleet.Fleet, check, kind string, words ...string
 	})
 }
 
-// TestHealthCheck follows the example to the letter: one of three that falls
-// silent is replaced, two at once are left alone.
+// TestHealthCheck follows the example exactly: the check replaces one of three machines that becomes silent, but not two at
+// once.
 func TestHealthCheck(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)
@@ -110,7 +109,7 @@ func TestHealthCheck(t *testing.T) {
 	if said := r.play(t, 4); !strings.Contains(said, "(total: 3, unhealthy: 2, maxUnhealthy: 1)") {
 		t.Errorf("with two of three silent, the check says %s", said)
 	}
-	// Only after their timeouts is it sure that nothing is done.
+	// Only after their timeouts is it certain that the check does nothing.
 	checkSays(t, f, "healthy", "Calm", "2 of 3 machines are unhealthy, and maxUnhealthy allows 1", "0 remediated, 2 left alone")
 	events := kubectl(t, f, "", "-n", fleet.OpenShiftNamespace, "get", "events", "--field-selector", "reason=RemediationRestricted")
 	if !strings.Contains(events, "(total: 3, unhealthy: 2, maxUnhealthy: 1)") {
@@ -127,8 +126,7 @@ func TestHealthCheck(t *testing.T) {
 	r.play(t, 6)
 }
 
-// TestOldHealthCheck follows the other example: the recipe by which the health
-// check was always tested, in the API in which it was written.
+// TestOldHealthCheck follows the other example: the original test of the health check, in the API in which it was written.
 func TestOldHealthCheck(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)
@@ -145,8 +143,7 @@ func TestOldHealthCheck(t *testing.T) {
 	r.play(t, 5)
 }
 
-// A silent machine of the other API is given up after its own timeout, without
-// any check, and replaced.
+// A silent machine of the other API fails after its own timeout, without a check, and is replaced.
 func TestSilentGardenerMachine(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)

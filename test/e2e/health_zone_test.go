@@ -9,10 +9,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestZoneOutage: all ten machines of a zone fall silent at once, and one of
-// another zone for reasons of its own. While the breaker enforces, the zone is
-// left alone and the other one is replaced. Told to report, the check does what
-// the API has always meant, and says what the breaker holds against it.
+// TestZoneOutage: all ten machines of a zone become silent at once, and one machine of another zone for another reason. While
+// the breaker enforces, the check does not replace the machines of the zone, but replaces the other machine. In mode report,
+// the check does what the API has always defined, and reports the objection of the breaker.
 func TestZoneOutage(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)
@@ -34,7 +33,7 @@ func TestZoneOutage(t *testing.T) {
 		}
 	}
 	if gone := lost(zone, now); len(gone) > 0 || len(now) != 10 {
-		t.Errorf("of the zone that is out, %v are gone, %d are there", gone, len(now))
+		t.Errorf("of the failed zone, %v were deleted, %d exist", gone, len(now))
 	}
 	events := kubectl(t, f, "", "-n", fleet.OpenShiftNamespace, "get", "events", "--field-selector", "reason=RemediationStorm,involvedObject.name="+name)
 	if !strings.Contains(events, "machines of zone mill-a are sick: they are left alone") {

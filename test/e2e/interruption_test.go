@@ -22,7 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// metadataURL is the metadata service of a machine's instance.
+// metadataURL returns the metadata service of a machine's instance.
 func (d dialect) metadataURL(t *testing.T, f *fleet.Fleet, node string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(fleet.CloudDir(f.Dir), kubemark.MetadataFile))
@@ -32,7 +32,7 @@ func (d dialect) metadataURL(t *testing.T, f *fleet.Fleet, node string) string {
 	return string(raw) + "/" + d.cluster + "/" + node
 }
 
-// tell tells the infrastructure what to announce about an instance.
+// tell sets the announcement of the infrastructure about an instance.
 func tell(t *testing.T, method, metadata, query string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, metadata+"/interruption?"+query, http.NoBody)
@@ -49,7 +49,7 @@ func tell(t *testing.T, method, metadata, query string) {
 	}
 }
 
-// kubelet is the kubeconfig with which the kubelet of a node works.
+// kubelet returns the kubeconfig of the kubelet of a node.
 func (d dialect) kubelet(t *testing.T, f *fleet.Fleet, node string) string {
 	t.Helper()
 	w, err := truthOf(f)
@@ -69,8 +69,8 @@ func (d dialect) kubelet(t *testing.T, f *fleet.Fleet, node string) string {
 	return ""
 }
 
-// handle runs a termination handler for a node, as its DaemonSet does: with the
-// identity of the kubelet, and where a proxy is set that does not answer.
+// handle runs a termination handler for a node, as its DaemonSet does: with the identity of the kubelet, and with a proxy
+// setting whose proxy does not answer.
 func (d dialect) handle(t *testing.T, f *fleet.Fleet, node, cloud string) (end func()) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -80,7 +80,7 @@ func (d dialect) handle(t *testing.T, f *fleet.Fleet, node, cloud string) (end f
 	c := exec.Command(filepath.Join(bin, "termination-handler"), "--logtostderr=true", "--v=3", "--namespace="+d.namespace,
 		"--node-name="+node, "--poll-interval-seconds=1", "--provider="+cloud, "--metadata-url="+d.metadataURL(t, f, node))
 	kubeconfig := d.kubelet(t, f, node)
-	c.Dir = filepath.Dir(kubeconfig) // to which the certificates in it are relative
+	c.Dir = filepath.Dir(kubeconfig) // the paths of its certificates are relative to this folder
 	c.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HTTP_PROXY=http://127.0.0.1:1")
 	c.Stdout, c.Stderr = log, log
 	if err := c.Start(); err != nil {
@@ -127,8 +127,7 @@ func shows(t *testing.T, f *fleet.Fleet, node string, is corev1.NodeConditionTyp
 	return n, found
 }
 
-// What the cloud announces is told on the node, in the words of each cloud, and
-// taken back when the cloud takes it back.
+// The node reports the announcement of the cloud, in the words of each cloud, and removes it when the cloud withdraws it.
 func TestInterruptionNotices(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)
@@ -143,12 +142,12 @@ func TestInterruptionNotices(t *testing.T) {
 			tell(t, http.MethodPost, metadata, "announce=maintenance&in=1h")
 			_, early := shows(t, f, node, interruption.MaintenanceScheduled, corev1.ConditionTrue)
 			if early.Reason != interruption.ReasonMaintenanceNotice || early.Message == "" {
-				t.Errorf("maintenance is told by %v", early)
+				t.Errorf("maintenance is reported by %v", early)
 			}
 			tell(t, http.MethodPost, metadata, url.Values{"in": {"1h"}}.Encode())
 			n, c := shows(t, f, node, "Terminating", corev1.ConditionTrue)
 			if c.Reason != "TerminationRequested" || c.Message != "The cloud provider has marked this instance for termination" {
-				t.Errorf("the interruption is told by %v", c)
+				t.Errorf("the interruption is reported by %v", c)
 			}
 			if _, err := time.Parse(time.RFC3339, n.Annotations[interruption.DeadlineAnnotation]); err != nil {
 				t.Errorf("the deadline: %v", err)
@@ -160,14 +159,14 @@ func TestInterruptionNotices(t *testing.T) {
 			shows(t, f, node, interruption.MaintenanceScheduled, corev1.ConditionFalse)
 			end()
 			if there := running(t, f, d.group, node, 1); there[0].Deleted {
-				t.Error("the machine goes, and nobody asked for that")
+				t.Error("the machine is under deletion without a request")
 			}
 		})
 	}
 }
 
-// The whole path of an interruption: the cloud gives notice, the node says so,
-// the machine is replaced and its node drained before the instance is taken.
+// The whole path of an interruption: the cloud gives notice, the node reports it, the machine is replaced, and its node is
+// drained before the cloud ends the instance.
 func TestInterruption(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "spot-" + d.name
@@ -211,8 +210,7 @@ func TestInterruption(t *testing.T) {
 	})
 }
 
-// calm waits until the shipped health check acts on what it sees: it does not
-// in its first minute.
+// calm waits until the shipped health check acts, which it does not in its first minute.
 func calm(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
 	eventually(t, "the health check believes its eyes", func(context.Context) (string, error) {
@@ -225,8 +223,7 @@ func calm(t *testing.T, f *fleet.Fleet) {
 	})
 }
 
-// leaves waits until the pods of a deployment were evicted from a cordoned node
-// while its replacement comes.
+// leaves waits until the pods of a deployment were evicted from a cordoned node while its replacement starts.
 func (d dialect) leaves(t *testing.T, f *fleet.Fleet, name string, old fleet.Machine) {
 	t.Helper()
 	cordoned, evicted, replaced := false, false, false
@@ -243,7 +240,7 @@ func (d dialect) leaves(t *testing.T, f *fleet.Fleet, name string, old fleet.Mac
 		}
 		here := 0
 		for _, p := range pods.Items {
-			// One that has ended may stay after its node until it is collected.
+			// An ended pod may exist for longer than its node, until it is collected.
 			if p.Spec.NodeName == old.Node && p.DeletionTimestamp == nil {
 				here++
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// A kubelet that is killed is missed, and its node says so.
+// A kubelet that is killed is missed, and its node reports it.
 func TestKilledKubelet(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "dead-" + d.name
@@ -47,7 +47,7 @@ func TestKilledKubelet(t *testing.T) {
 	})
 }
 
-// kubelets are the processes of this fleet that stand for the machine.
+// kubelets returns the processes of this fleet that simulate the machine.
 func kubelets(t *testing.T, f *fleet.Fleet, name string) (pids []int) {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -81,7 +81,7 @@ func has(args [][]byte, arg string) bool {
 	return false
 }
 
-// userData makes a machine's own secret, with what the fleet's secret holds.
+// userData creates a separate secret for a machine, with the content of the fleet's secret.
 func userData(t *testing.T, f *fleet.Fleet, d dialect, name string) {
 	t.Helper()
 	var common corev1.Secret

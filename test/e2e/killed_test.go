@@ -21,15 +21,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// killedWrites is up to which of its writes the machine controller is killed: `make test-crash` kills it after each.
+// killedWrites is the number of writes after which the machine controller is killed: `make test-crash` kills it after each
+// write.
 var killedWrites = flag.Int("killed.writes", 2, "up to which of its writes the machine controller is killed")
 
-// failures are what the other crash test lets creations come to.
+// failures are the possible results of creations in the other crash test.
 var failures = regexp.MustCompile(`(?m)^( *)createFailureRate: 0.1$`)
 
-// TestSafetyKilledAfterEachWrite ends the machine controller by SIGKILL as soon as the API server has its first, second, ... write, while a machine of each
-// API is created, and while one is deleted. The best choice of the class has room for one machine, so that the other is asked for twice. After each there is
-// exactly one instance for each machine, and nothing else.
+// TestSafetyKilledAfterEachWrite kills the machine controller with SIGKILL after the API server has executed its first, second,
+// ... write, while a machine of each API is created, and while one is deleted. The best choice of the class has capacity for
+// one machine, so that the controller requests the other machine twice. Afterwards there is exactly one instance for each
+// machine, and nothing else.
 func TestSafetyKilledAfterEachWrite(t *testing.T) {
 	t.Parallel()
 	c := &crash{}
@@ -62,7 +64,7 @@ func TestSafetyKilledAfterEachWrite(t *testing.T) {
 	}
 }
 
-// askedTwice checks that a machine of each API keeps that its best choice was refused, and another asked for.
+// askedTwice checks that a machine of each API stores that its best choice was refused, and that another was requested.
 func (c *crash) askedTwice(t *testing.T) {
 	t.Helper()
 	for _, s := range c.sets() {
@@ -81,8 +83,8 @@ func (c *crash) askedTwice(t *testing.T) {
 	}
 }
 
-// killedAfter scales both sets, kills the machine controller after so many of its writes, 0 for not at all, and waits for the truth. It reports whether there
-// were so many.
+// killedAfter scales both sets, kills the machine controller after the given number of its writes (0 for never), and waits for
+// the wanted state. It returns false if there were fewer writes.
 func (c *crash) killedAfter(t *testing.T, writes, replicas int) (killed bool) {
 	t.Helper()
 	name := fmt.Sprintf("scale to %d, killed after write %d", replicas, writes)
@@ -108,7 +110,8 @@ func (c *crash) killedAfter(t *testing.T, writes, replicas int) (killed bool) {
 	return killed
 }
 
-// awaitWrites waits until the log has so many writes of the machine controller, and reports whether it has: not where all is done before.
+// awaitWrites waits until the log has the given number of writes of the machine controller. It returns false if the controller
+// finishes with fewer writes.
 func awaitWrites(t *testing.T, log io.Reader, writes int, done func(context.Context) (string, error)) bool {
 	t.Helper()
 	lines := bufio.NewReader(log)
@@ -137,7 +140,7 @@ func awaitWrites(t *testing.T, log io.Reader, writes int, done func(context.Cont
 	return false
 }
 
-// isWriteOf reports whether a line of the audit log is a write of the program, leases aside.
+// isWriteOf reports whether a line of the audit log is a write of the program, other than to a lease.
 func isWriteOf(line, program string) bool {
 	var e struct {
 		Verb, UserAgent string

@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestKstatus: tools that know no API, as Flux and Argo CD, see whether a deployment is done, on its way, or stuck. The sets of
-// machine.openshift.io tell the same; those of the other API have their conditions under a name that nobody looks at.
+// TestKstatus: generic tools such as Flux and Argo CD see whether a deployment is complete, in progress or stuck. The sets of
+// machine.openshift.io report the same. Those of the other API have their conditions in a field that such tools do not read.
 func TestKstatus(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		seats(t, 2)
@@ -62,7 +62,7 @@ func TestKstatus(t *testing.T) {
 	})
 }
 
-// other is a set of a deployment that is none of those before, once there is one.
+// other returns a set of a deployment that is not among the given ones, after it exists.
 func (d dialect) other(t *testing.T, f *fleet.Fleet, name string, before []string) *unstructured.Unstructured {
 	t.Helper()
 	for _, set := range d.owned(t, f, d.deployment(t, f, name)) {

@@ -14,9 +14,8 @@ func budget(name string) *policyv1.PodDisruptionBudget {
 	return b
 }
 
-// Whom budgets keep is on the object, with the budget, what is wrong with it,
-// and since when. Budgets that can never allow anything are told when the drain
-// begins. Each pod goes as soon as it may.
+// The object names the pods that budgets block, with the budget, its error, and the start. Budgets that can never allow an
+// eviction are reported when the drain begins. Each pod is evicted as soon as its budget allows it.
 func TestBudgetsAtTheirLimit(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "budget-" + d.name
@@ -42,8 +41,8 @@ func TestBudgetsAtTheirLimit(t *testing.T) {
 		if err := f.Client.Delete(t.Context(), budget(name+"-two")); err != nil {
 			t.Fatal(err)
 		}
-		// kube-controller-manager does not count again for the budget that is left.
-		merge(t, f, budget(name+"-one"), `{"metadata":{"labels":{"mended":"yes"}}}`)
+		// kube-controller-manager does not update the remaining budget by itself.
+		merge(t, f, budget(name+"-one"), `{"metadata":{"labels":{"fixed":"yes"}}}`)
 		d.gone(t, f, name)
 	})
 }

@@ -12,15 +12,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// impatience is how a user of an API forces a drain that is under way: a label
-// of the one, and of the other, which has none, an annotation of ours.
+// impatience is how a user forces a drain that has begun: with a label in one API, and with an annotation of Millwright in the
+// other API, which has no such label.
 var impatience = map[string]string{
 	"openshift": `{"metadata":{"annotations":{"millwright.dev/drain-timeout":"1s"}}}`,
 	"gardener":  `{"metadata":{"labels":{"force-deletion":"True"}}}`,
 }
 
-// Force in the middle of a drain that a budget blocks is heeded at once, and
-// the budget, which it overrules, is left as it is.
+// The drain heeds a force request immediately, even while a budget blocks it. The budget is overruled and does not change.
 func TestForceInMidDrain(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "force-" + d.name
@@ -42,9 +41,8 @@ func TestForceInMidDrain(t *testing.T) {
 	})
 }
 
-// A kubelet that is killed while its node is drained confirms no pod's end any
-// more: once the node is known to be unreachable, pods get a second to end, and
-// nobody waits for those that do not. Budgets still hold.
+// If a kubelet is killed while its node is drained, it no longer confirms the end of pods. After the node has become
+// unreachable, pods get a second to end, and the drain does not wait for those that do not end. Budgets still apply.
 func TestKubeletKilledInMidDrain(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "killed-" + d.name
@@ -74,10 +72,10 @@ func TestKubeletKilledInMidDrain(t *testing.T) {
 		d.gone(t, f, name)
 
 		if err := f.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
-			t.Fatal("the pod that nobody let go:", err)
+			t.Fatal("the pod that was not evicted:", err)
 		}
 		if grace := pod.DeletionGracePeriodSeconds; pod.DeletionTimestamp == nil || grace == nil || *grace != 1 {
-			t.Errorf("the pod was told to leave at %v, want it to be, with a second of grace", pod.DeletionTimestamp)
+			t.Errorf("the pod has the deletionTimestamp %v, want one with a second of grace", pod.DeletionTimestamp)
 		}
 	})
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// A set that asks for the guard of deletions does not give up three of its four
-// machines at once: it says so, and keeps all of them, until the number is
-// approved.
+// A set with the annotation for the guard of deletions does not delete three of its four machines at once. It reports this, and
+// keeps all of them until a user approves the number.
 func TestMassDeletionIsHeldAndApproved(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "guarded-" + d.name
@@ -32,7 +31,7 @@ func TestMassDeletionIsHeldAndApproved(t *testing.T) {
 	})
 }
 
-// members waits until the set has so many machines, none of them deleted.
+// members waits until the set has the given number of machines, with none under deletion.
 func members(t *testing.T, f *fleet.Fleet, d dialect, name string, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d machines of %s", n, name), func(ctx context.Context) (string, error) {

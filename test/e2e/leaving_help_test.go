@@ -18,14 +18,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// holdFinalizer keeps a pod that was told to leave from being gone, whatever
-// its kubelet says.
+// holdFinalizer keeps a pod under deletion from being removed, whatever its kubelet reports.
 const holdFinalizer = "example.com/hold"
 
-// versions are those of the APIs.
+// versions are the versions of the APIs.
 var versions = map[string]string{provider.OpenShift: "v1beta1", provider.Gardener: "v1alpha1"}
 
-// object is one of the API's, as it is to be read or written.
+// object returns an object of the API, for reading or writing.
 func (d dialect) object(kind, name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: d.group, Version: versions[d.group], Kind: kind})
@@ -45,7 +44,7 @@ func merge(t *testing.T, f *fleet.Fleet, o client.Object, patch string, args ...
 	}
 }
 
-// remove asks for the deletion of a machine, and does not wait.
+// remove deletes a machine, and does not wait.
 func (d dialect) remove(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	if err := f.Client.Delete(t.Context(), d.object("Machine", name)); err != nil {
@@ -59,8 +58,8 @@ func podNamed(name string) *corev1.Pod {
 	return p
 }
 
-// occupied makes a machine and on its node a pod that runs, both of the name,
-// and a budget that lets no pod of that name go.
+// occupied creates a machine and on its node a running pod, both with the name, and a budget that allows no eviction of the
+// pod.
 func (d dialect) occupied(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	d.machine(t, f, name)
@@ -85,19 +84,19 @@ func ready(t *testing.T, f *fleet.Fleet, name string) {
 	})
 }
 
-// unmoved fails unless the pod is there and nobody has told it to leave.
+// unmoved fails unless the pod exists and is not under deletion.
 func unmoved(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	p := podNamed(name)
 	if err := f.Client.Get(t.Context(), client.ObjectKeyFromObject(p), p); err != nil {
-		t.Fatalf("pod %s, which nobody may evict: %v", name, err)
+		t.Fatalf("pod %s, which must not be evicted: %v", name, err)
 	}
 	if p.DeletionTimestamp != nil {
-		t.Fatalf("pod %s was told to leave", name)
+		t.Fatalf("pod %s is under deletion", name)
 	}
 }
 
-// podGone waits until the API server does not know the pod any more.
+// podGone waits until the API server no longer has the pod.
 func podGone(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	eventually(t, "pod "+name+" gone", func(ctx context.Context) (string, error) {
@@ -120,7 +119,7 @@ func cordoned(t *testing.T, f *fleet.Fleet, name string) bool {
 	return n.Spec.Unschedulable
 }
 
-// instance fails unless just one instance of the machine is there and runs.
+// instance fails unless exactly one instance of the machine exists and runs.
 func (d dialect) instance(t *testing.T, f *fleet.Fleet, name string) provider.Instance {
 	t.Helper()
 	w, err := truthOf(f)
@@ -143,11 +142,10 @@ func (d dialect) instance(t *testing.T, f *fleet.Fleet, name string) provider.In
 	return own[0]
 }
 
-// told waits until an event of the reason about the object, or several of them
-// together, hold all the words.
+// told waits until one or several events with the reason about the object together contain all the words.
 func told(t *testing.T, f *fleet.Fleet, about client.Object, reason string, words ...string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%s is told by event %s with %q", about.GetName(), reason, words), func(ctx context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("an event about %s with reason %s contains %q", about.GetName(), reason, words), func(ctx context.Context) (string, error) {
 		var list eventsv1.EventList
 		if err := f.Client.List(ctx, &list, client.InNamespace(about.GetNamespace())); err != nil {
 			return "", err
@@ -165,7 +163,7 @@ func told(t *testing.T, f *fleet.Fleet, about client.Object, reason string, word
 			}
 		}
 		if len(notes) == 0 {
-			return "there is none", nil
+			return "there is no such event", nil
 		}
 		return "", nil
 	})

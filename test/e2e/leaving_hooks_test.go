@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Owners of hooks rely on the machine: a preDrain hook keeps its pods, a
-// preTerminate hook its instance, until they are taken off.
+// Owners of hooks rely on this: a machine with a preDrain hook keeps its pods, and with a preTerminate hook its instance, until
+// the hook is removed.
 func TestHooksHoldAndRelease(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[0]

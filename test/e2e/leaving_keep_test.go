@@ -13,10 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// Section 2.10 of the Gardener notes: a machine that is preserved is not given
-// up when its set shrinks, though it would be the first to go, and not replaced
-// when it fails. Both end when nobody asks for it any more, and when its time
-// is over.
+// Section 2.10 of the Gardener notes: a preserved machine is not deleted when its set scales down, even if it would be the
+// first, and is not replaced when it fails. Both end when the request for preservation is removed, or when its time is over.
 func TestPreservedMachine(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[1]
@@ -56,7 +54,7 @@ func gardenerMachine(ctx context.Context, f *fleet.Fleet, name string) (*v1alpha
 	return m, f.Client.Get(ctx, client.ObjectKey{Namespace: fleet.GardenerNamespace, Name: name}, m)
 }
 
-// preserved waits until the machine is preserved, and returns until when.
+// preserved waits until the machine is preserved, and returns the end of the preservation.
 func preserved(t *testing.T, f *fleet.Fleet, name string) (until time.Time) {
 	t.Helper()
 	eventually(t, name+" preserved", func(ctx context.Context) (string, error) {
@@ -73,8 +71,8 @@ func preserved(t *testing.T, f *fleet.Fleet, name string) (until time.Time) {
 	return until
 }
 
-// fail makes the machine Failed: its node says that its kernel hangs, for longer
-// than its healthTimeout of a second.
+// fail makes the machine Failed: its node reports a kernel deadlock for longer than the healthTimeout of the machine, which is
+// a second.
 func fail(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	deadlocked(t, f, name, corev1.ConditionTrue)
@@ -87,8 +85,7 @@ func fail(t *testing.T, f *fleet.Fleet, name string) {
 	})
 }
 
-// fenced waits until the node of a preserved machine that failed takes no new
-// pods, and says that it was drained.
+// fenced waits until the node of a preserved machine that failed takes no new pods, and reports that it was drained.
 func fenced(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	eventually(t, "node "+name+" fenced and drained", func(ctx context.Context) (string, error) {
@@ -109,7 +106,7 @@ func fenced(t *testing.T, f *fleet.Fleet, name string) {
 	})
 }
 
-// keeps fails unless the machine is there, and nobody has deleted it.
+// keeps fails unless the machine exists and is not under deletion.
 func keeps(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	if m, err := gardenerMachine(t.Context(), f, name); err != nil || m.DeletionTimestamp != nil {
@@ -117,11 +114,10 @@ func keeps(t *testing.T, f *fleet.Fleet, name string) {
 	}
 }
 
-// goesAfter waits until the machine is being deleted or gone, and fails when
-// that is before the time.
+// goesAfter waits until the machine is under deletion or deleted, and fails if this happens before the time.
 func goesAfter(t *testing.T, f *fleet.Fleet, name string, until time.Time) {
 	t.Helper()
-	eventually(t, name+" given up", func(ctx context.Context) (string, error) {
+	eventually(t, name+" is deleted", func(ctx context.Context) (string, error) {
 		m, err := gardenerMachine(ctx, f, name)
 		if client.IgnoreNotFound(err) != nil {
 			return "", err
@@ -130,7 +126,7 @@ func goesAfter(t *testing.T, f *fleet.Fleet, name string, until time.Time) {
 			return fmt.Sprintf("it is preserved until %s", until), nil
 		}
 		if now := time.Now(); now.Before(until) {
-			t.Fatalf("given up at %s, although it is preserved until %s", now, until)
+			t.Fatalf("deleted at %s, although it is preserved until %s", now, until)
 		}
 		return "", nil
 	})

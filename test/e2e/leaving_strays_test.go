@@ -22,21 +22,20 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The times of the collector in these stories.
+// The times of the collector in these tests.
 const (
 	strayPeriod = time.Second
 	strayGrace  = 4 * time.Second
 )
 
-// specVersions are those of kubemark's specs in the APIs.
+// specVersions are the versions of kubemark's specs in the APIs.
 var specVersions = map[string]string{
 	provider.OpenShift: "kubemarkproviderconfig.k8s.io/v1beta1", provider.Gardener: "kubemark.millwright.dev/v1alpha1",
 }
 
-// TestStrays plants instances that nobody asked for. One beside a machine's own
-// is told on the machine, and goes after the grace period, while the recorded one
-// stays. One without a machine goes as well, but not while the infrastructure
-// denies to say what there is, and not one that another control plane made.
+// TestStrays plants instances that no machine requested. The machine reports an instance besides its own, which is removed
+// after the grace period, while the recorded one stays. An instance without a machine is removed as well, but not while the
+// infrastructure denies listings, and not if another control plane created it.
 func TestStrays(t *testing.T) {
 	t.Parallel()
 	s := startStrays(t)
@@ -51,7 +50,7 @@ func TestStrays(t *testing.T) {
 	t.Run("stranger", s.stranger)
 }
 
-// strays is a fleet of nodes that kwok plays, with a hasty collector.
+// strays is a fleet of nodes that kwok simulates, with a fast collector.
 type strays struct {
 	truth
 	metrics string
@@ -92,14 +91,13 @@ func startStrays(t *testing.T) strays {
 	return s
 }
 
-// plant makes an instance of the fleet that no controller asked for. No node
-// belongs to it.
+// plant creates an instance of the fleet that no controller requested. It has no node.
 func (s strays) plant(t *testing.T, d dialect, uid, name string) provider.Instance {
 	t.Helper()
 	return s.plantFor(t, d, s.owner, provider.Instance{UID: uid, Namespace: d.namespace, Name: name})
 }
 
-// plantFor makes it as another control plane would.
+// plantFor creates an instance as another control plane would.
 func (s strays) plantFor(t *testing.T, d dialect, owner string, i provider.Instance) provider.Instance {
 	t.Helper()
 	spec := fmt.Appendf(nil, `{"apiVersion":%q,"kind":"KubemarkMachineProviderConfig","backend":"memory"}`, specVersions[d.group])
@@ -111,7 +109,7 @@ func (s strays) plantFor(t *testing.T, d dialect, owner string, i provider.Insta
 	return i
 }
 
-// has reports whether the instance exists, on its way out or not.
+// has reports whether the instance exists, even if it is being terminated.
 func (s strays) has(ctx context.Context, d dialect, i provider.Instance) (bool, error) {
 	all, err := s.console.Instances(ctx, d.cluster)
 	for _, o := range all {
@@ -122,8 +120,7 @@ func (s strays) has(ctx context.Context, d dialect, i provider.Instance) (bool, 
 	return false, err
 }
 
-// collected waits until the instance is gone, and fails when that is before its
-// grace period could be over.
+// collected waits until the instance is terminated, and fails if this happens within its grace period.
 func (s strays) collected(t *testing.T, d dialect, i provider.Instance, seenAfter time.Time) {
 	t.Helper()
 	eventually(t, "instance "+i.ID+" of "+i.Name+" collected", func(ctx context.Context) (string, error) {
@@ -162,7 +159,7 @@ func (s strays) double(t *testing.T, d dialect) {
 	}
 }
 
-// unrecorded waits until the machine lists just these instances besides its own.
+// unrecorded waits until the machine lists exactly these instances besides its own.
 func (s strays) unrecorded(t *testing.T, m *unstructured.Unstructured, ids string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%s has %q in %s", m.GetName(), ids, lenses.UnrecordedAnnotation), func(ctx context.Context) (string, error) {
@@ -187,7 +184,7 @@ func (s strays) stranger(t *testing.T) {
 	planted, theirs := map[string]provider.Instance{}, map[string]provider.Instance{}
 	for _, d := range dialects {
 		theirs[d.name] = s.plantFor(t, d, "another", provider.Instance{UID: "theirs-" + d.name, Namespace: d.namespace, Name: "theirs-" + d.name})
-		planted[d.name] = s.plant(t, d, "nobody-"+d.name, "stranger-"+d.name)
+		planted[d.name] = s.plant(t, d, "unknown-"+d.name, "stranger-"+d.name)
 	}
 	begin := time.Now()
 	eventually(t, "listings denied for longer than the grace period", func(ctx context.Context) (string, error) {
@@ -199,7 +196,7 @@ func (s strays) stranger(t *testing.T) {
 	})
 	for _, d := range dialects {
 		if there, err := s.has(t.Context(), d, planted[d.name]); !there || err != nil {
-			t.Errorf("instance %s went although nobody could see it: %v", planted[d.name].ID, err)
+			t.Errorf("instance %s was terminated although it was not listed: %v", planted[d.name].ID, err)
 		}
 	}
 
@@ -218,7 +215,7 @@ func (s strays) stranger(t *testing.T) {
 
 var failedListings = regexp.MustCompile(`(?m)^millwright_orphan_listing_failures_total\{.*\} (\d+)$`)
 
-// failures are the listings from which nothing was concluded.
+// failures returns the number of listings that had no valid result.
 func (s strays) failures(ctx context.Context) (total int, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.metrics+"/metrics", http.NoBody)
 	if err != nil {

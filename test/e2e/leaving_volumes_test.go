@@ -12,18 +12,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// detachFinalizer holds an attachment until its driver has detached the volume,
-// as external attachers do.
+// detachFinalizer blocks the deletion of an attachment until its driver has detached the volume, as external attachers do.
 const detachFinalizer = "example.com/detach"
 
-// storage is a CSI driver's part in attaching volumes, played by the story. The
-// attachments themselves are made and deleted by kube-controller-manager.
+// storage simulates the part of a CSI driver in attaching volumes. kube-controller-manager creates and deletes the attachments.
 type storage struct {
 	*fleet.Fleet
 	driver string
 }
 
-// find returns the attachment of a volume to a node; nil when there is none.
+// find returns the attachment of a volume to a node, or nil.
 func (s storage) find(ctx context.Context, volume, node string) (*storagev1.VolumeAttachment, error) {
 	var list storagev1.VolumeAttachmentList
 	if err := s.Client.List(ctx, &list); err != nil {
@@ -38,14 +36,14 @@ func (s storage) find(ctx context.Context, volume, node string) (*storagev1.Volu
 	return nil, nil
 }
 
-// attach waits until the attachment is asked for, and grants it.
+// attach waits until the attachment is requested, and confirms it.
 func (s storage) attach(t *testing.T, volume, node string) {
 	t.Helper()
 	var a *storagev1.VolumeAttachment
 	eventually(t, volume+" is to be attached to "+node, func(ctx context.Context) (string, error) {
 		var err error
 		if a, err = s.find(ctx, volume, node); a == nil {
-			return "nobody asks for it", err
+			return "it is not requested", err
 		}
 		return "", nil
 	})
@@ -56,8 +54,7 @@ func (s storage) attach(t *testing.T, volume, node string) {
 	}
 }
 
-// leaving waits until somebody asks for a volume to be detached from the node,
-// and returns the first of them and the others.
+// leaving waits until the detachment of a volume from the node is requested. It returns the first such volume and the others.
 func (s storage) leaving(t *testing.T, node string, volumes ...string) (first string, others []string) {
 	t.Helper()
 	eventually(t, "a volume is to be detached from "+node, func(ctx context.Context) (string, error) {
@@ -74,14 +71,14 @@ func (s storage) leaving(t *testing.T, node string, volumes ...string) (first st
 			}
 		}
 		if first == "" {
-			return "nobody asks for it", nil
+			return "it is not requested", nil
 		}
 		return "", nil
 	})
 	return first, others
 }
 
-// detach waits until the detachment is asked for, and grants it.
+// detach waits until the detachment is requested, and confirms it.
 func (s storage) detach(t *testing.T, volume, node string) {
 	t.Helper()
 	s.leaving(t, node, volume)
@@ -92,8 +89,7 @@ func (s storage) detach(t *testing.T, volume, node string) {
 	merge(t, s.Fleet, a, `{"metadata":{"finalizers":null}}`)
 }
 
-// attached fails unless the volume is attached to the node, and nobody asks for
-// its detachment.
+// attached fails unless the volume is attached to the node, and its detachment is not requested.
 func (s storage) attached(t *testing.T, volume, node string) {
 	t.Helper()
 	a, err := s.find(t.Context(), volume, node)
@@ -102,8 +98,7 @@ func (s storage) attached(t *testing.T, volume, node string) {
 	}
 }
 
-// stateful makes two machines, and on the node of the first a StatefulSet of
-// two pods, whose volumes are attached there.
+// stateful creates two machines, and on the node of the first a StatefulSet of two pods, whose volumes are attached there.
 func stateful(t *testing.T, f *fleet.Fleet, d dialect) (s storage, from, to string) {
 	t.Helper()
 	name := "db-" + d.name
@@ -119,8 +114,7 @@ func stateful(t *testing.T, f *fleet.Fleet, d dialect) (s storage, from, to stri
 	return s, from, to
 }
 
-// host makes a machine to whose node volumes are attached by
-// kube-controller-manager: a hollow kubelet does not ask for that itself.
+// host creates a machine to whose node kube-controller-manager attaches volumes. A hollow kubelet does not request this itself.
 func (s storage) host(t *testing.T, d dialect, name string) {
 	t.Helper()
 	d.machine(t, s.Fleet, name)
@@ -129,10 +123,9 @@ func (s storage) host(t *testing.T, d dialect, name string) {
 	merge(t, s.Fleet, n, `{"metadata":{"annotations":{"volumes.kubernetes.io/controller-managed-attach-detach":"true"}}}`)
 }
 
-// T12 of the Gardener notes with a real StatefulSet, scheduler and attach-detach
-// controller: one pod leaves after the other, each volume is detached and
-// attached where its pod is made again before the next pod goes, and the
-// instance is not touched as long as a volume is attached to it.
+// T12 of the Gardener notes with a real StatefulSet, scheduler and attach-detach controller. The pods are evicted one after the
+// other. Each volume is detached, and attached to the node of the new pod, before the next pod is evicted. The instance is not
+// terminated while a volume is attached to it.
 func TestVolumesLeaveBeforeTheirMachine(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[1]
@@ -161,8 +154,8 @@ func TestVolumesLeaveBeforeTheirMachine(t *testing.T) {
 	s.attached(t, first, to)
 }
 
-// The other API promises what kubectl drain does: pods leave together, and
-// nobody looks at their volumes. Those arrive all the same.
+// The other API works like kubectl drain: all pods are evicted together, and the drain does not wait for their volumes. The
+// volumes are nevertheless attached to the new nodes.
 func TestVolumesAreNotWaitedForInOpenShift(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[0]
@@ -170,7 +163,7 @@ func TestVolumesAreNotWaitedForInOpenShift(t *testing.T) {
 	d.remove(t, f, from)
 	d.gone(t, f, from)
 	for _, v := range []string{"db-openshift-0", "db-openshift-1"} {
-		s.leaving(t, from, v) // the driver has not said yet that it is detached
+		s.leaving(t, from, v) // the driver has not yet confirmed the detachment
 		s.detach(t, v, from)
 		s.attach(t, v, to)
 	}

@@ -19,8 +19,7 @@ var bin string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Stories wait much and compute little: the default, one for each core,
-	// would play them one after the other.
+	// Tests wait much and compute little. The default, one test for each core, would run them one after the other.
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
@@ -65,7 +64,7 @@ func build(into string) (string, error) {
 	return into, nil
 }
 
-// down ends the fleet in dir, whatever is left of it.
+// down ends the fleet in dir, even if only parts of it are left.
 func down(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -23,12 +23,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// unseen are metrics that alerts and dashboards ask for and that a fleet without troubles does not show: a series begins with the
-// first thing that it counts.
+// unseen are metrics that alerts and dashboards use and that a fleet without faults does not show, because a series begins with
+// the first event that it counts.
 var unseen = map[string]string{
 	"mapi_instance_create_failed":                                  "no instance was refused",
 	"mapi_instance_delete_failed":                                  "no removal was refused",
-	"mapi_machinehealthcheck_remediation_success_total":            "nobody was ill",
+	"mapi_machinehealthcheck_remediation_success_total":            "no machine was unhealthy",
 	"mcm_cloud_api_driver_requests_failed_total":                   "no call failed",
 	"mcm_machine_delete_duration_seconds":                          "no machine of machine.sapcloud.io went",
 	"mcm_machine_drain_duration_seconds":                           "no machine of machine.sapcloud.io was drained",
@@ -46,7 +46,7 @@ var unseen = map[string]string{
 	"millwright_termination_handler_notices":                       "the same",
 }
 
-// page is what docs/metrics.md says of a metric.
+// page is a row of docs/metrics.md.
 type page struct {
 	kind   string
 	labels []string
@@ -69,7 +69,7 @@ func metricsPage(t *testing.T, root string) map[string]page {
 	return out
 }
 
-// askedFor are the metrics of the page that alerts and dashboards name.
+// askedFor returns the metrics of the page that alerts and dashboards name.
 func askedFor(t *testing.T, root string, known map[string]page) []string {
 	t.Helper()
 	var text strings.Builder
@@ -100,8 +100,8 @@ func askedFor(t *testing.T, root string, known map[string]page) []string {
 	return out
 }
 
-// TestShippedQueriesFindSeries: what alerts and dashboards ask for, a fleet of both APIs shows, with the types and labels that the
-// page of metrics has, which the queries are checked against.
+// TestShippedQueriesFindSeries: a fleet of both APIs shows the metrics that alerts and dashboards use, with the types and
+// labels of the page of metrics, with which another test checks the queries.
 func TestShippedQueriesFindSeries(t *testing.T) {
 	t.Parallel()
 	root, err := devplanetest.RepositoryRoot()
@@ -144,13 +144,13 @@ func TestShippedQueriesFindSeries(t *testing.T) {
 	}
 	for name, why := range unseen {
 		if !slices.Contains(wanted, name) {
-			t.Errorf("nobody asks for %s any more, which is not shown because %s", name, why)
+			t.Errorf("no alert or dashboard uses %s any more, which is not shown because %s", name, why)
 		}
 	}
 }
 
-// watchedFleet is a fleet of both APIs whose metrics are served: sets, a deployment, a health check, and a machine whose deletion
-// a hook holds up.
+// watchedFleet starts a fleet of both APIs that serves metrics: sets, a deployment, a health check, and a machine whose
+// deletion a hook blocks.
 func watchedFleet(t *testing.T) (addresses []string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "millwright-monitoring-")
@@ -221,7 +221,7 @@ func scrape(ctx context.Context, addresses ...string) (map[string]*dto.MetricFam
 	return out, nil
 }
 
-// labelsOf are the labels that series of a family have, sorted.
+// labelsOf returns the labels of the series of a family, sorted.
 func labelsOf(f *dto.MetricFamily) []string {
 	all := map[string]bool{}
 	for _, m := range f.GetMetric() {

@@ -22,17 +22,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// The times of the outage test: the outage is longer than a machine may be
-// Unknown, and than an API server may be silent.
+// The times of the outage test. The outage is longer than a machine may be Unknown, and longer than an API server may be
+// silent.
 const (
 	outageHealth  = 10 * time.Second
 	outageSilence = 3 * time.Second
 	outageTime    = 15 * time.Second
 )
 
-// TestOutage stops the API server for longer than every timeout, while a machine
-// is Unknown. Nothing is replaced, neither then nor afterwards, and all goes on
-// by itself (C26, 5.3).
+// TestOutage stops the API server for longer than every timeout, while a machine is Unknown. No machine is replaced, neither
+// during the outage nor afterwards, and the controllers continue by themselves (C26, 5.3).
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	metrics := devplanetest.FreeAddress(t)
@@ -89,7 +88,7 @@ func TestOutage(t *testing.T) {
 			same()
 		}
 	}
-	// The node is still sick: its machine's time begins anew, and has not run out.
+	// The node is still unhealthy. The timer of its machine starts again, and has not expired.
 	watched(outageHealth / 2)
 	deadlocked(t, f, sick.Node, corev1.ConditionFalse)
 	watched(outageHealth)
@@ -124,7 +123,7 @@ func outageFleet(t *testing.T, metrics string) *fleet.Fleet {
 	return f
 }
 
-// outageSet makes a set and its class.
+// outageSet creates a set and its class.
 func outageSet(t *testing.T, f *fleet.Fleet, replicas int32) *v1alpha1.MachineSet {
 	t.Helper()
 	class := &v1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: fleet.GardenerNamespace, Name: "outage"}, Provider: "kubemark"}
@@ -143,7 +142,7 @@ func outageSet(t *testing.T, f *fleet.Fleet, replicas int32) *v1alpha1.MachineSe
 	return set
 }
 
-// deadlocked lets the node report, or deny, a defect that machines look at.
+// deadlocked makes the node report a defect that machines watch, or its end.
 func deadlocked(t *testing.T, f *fleet.Fleet, node string, status corev1.ConditionStatus) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"KernelDeadlock","status":%q,"reason":"Test","lastTransitionTime":%q}]}}`,

@@ -20,13 +20,13 @@ import (
 
 const garden = "garden"
 
-// TestInPlaceOfMachineControllerManager: M1 to M7. Our programs have the names, the
-// command lines, the roles and the CRDs of machine.sapcloud.io's original.
+// TestInPlaceOfMachineControllerManager: M1 to M7. Our programs have the names, the command lines, the roles and the CRDs of
+// machine-controller-manager.
 func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	t.Parallel()
 	p := placeOf(t, original, "testdata/originals/gardener-roles.yaml", garden)
 	sets, machines := p.startGardener(t)
-	for _, s := range []*started{sets, machines} { // before there is anything to serve
+	for _, s := range []*started{sets, machines} { // before any object exists
 		s.answers(t, "/healthz", 200)
 		eventually(t, s.name+" says what it waits for", func(context.Context) (string, error) {
 			if body := s.answers(t, "/readyz", 503); !strings.Contains(body, "the control cluster lacks kinds of ") {
@@ -44,7 +44,7 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 
 	p.pool(t)
 	p.joinAll(t, 2)
-	var identity corev1.ConfigMap // the roles do not let the UID of kube-system be read
+	var identity corev1.ConfigMap // the roles do not allow reading the UID of kube-system
 	if err := p.Get(t.Context(), client.ObjectKey{Namespace: garden, Name: "millwright-identity"}, &identity); err != nil {
 		t.Error("the control plane has no identity:", err)
 	}
@@ -73,7 +73,7 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	machines.ends(t)
 }
 
-// startGardener starts both programs as gardenlets do, with every flag that the original has.
+// startGardener starts both programs as a gardenlet does, with every flag of the original.
 func (p place) startGardener(t *testing.T) (sets, machines *started) {
 	t.Helper()
 	common := func(port string) []string {
@@ -94,7 +94,7 @@ func (p place) startGardener(t *testing.T) (sets, machines *started) {
 	return sets, machines
 }
 
-// pool makes a class and a deployment of two.
+// pool creates a class and a deployment of two machines.
 func (p place) pool(t *testing.T) {
 	t.Helper()
 	class := &v1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: garden, Name: "pool"}, Provider: "kubemark"}
@@ -114,7 +114,7 @@ func (p place) pool(t *testing.T) {
 	p.create(t, d)
 }
 
-// joinAll plays the kubelets of n machines, and waits until they run.
+// joinAll simulates the kubelets of n machines, and waits until the machines run.
 func (p place) joinAll(t *testing.T, n int) {
 	t.Helper()
 	joined := map[string]bool{}
@@ -156,7 +156,7 @@ func (p place) join(ctx context.Context, name, providerID string) error {
 	return p.Status().Update(ctx, node)
 }
 
-// toldByCore waits for an event as clients of core/v1 sort them: with source, count and times.
+// toldByCore waits for an event in the form that clients of core/v1 read: with source, count and times.
 func (p place) toldByCore(t *testing.T, reason, source string) {
 	t.Helper()
 	eventually(t, "event "+reason, func(ctx context.Context) (string, error) {

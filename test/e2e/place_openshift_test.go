@@ -18,14 +18,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// TestInPlaceOfMachineAPIControllers: O1 to O5. Our programs have the names, the command
-// lines, the roles and the CRDs of machine.openshift.io's original, and its leases.
+// TestInPlaceOfMachineAPIControllers: O1 to O5. Our programs have the names, the command lines, the roles, the CRDs and the
+// leases of machine-api-operator's controllers.
 func TestInPlaceOfMachineAPIControllers(t *testing.T) {
 	t.Parallel()
 	inPlaceOfControllers(t, original, "testdata/originals/openshift-roles.yaml")
 }
 
-// TestOperandsOfARelease: the same under the roles that install/ gives the operands, without what it gives the original's machine controllers.
+// TestOperandsOfARelease: the same with the roles that install/ gives the operands, and without the roles of the original's
+// machine controllers.
 func TestOperandsOfARelease(t *testing.T) {
 	t.Parallel()
 	inPlaceOfControllers(t, "system:serviceaccount:"+fleet.OpenShiftNamespace+":machine-api-controllers", "../../config/rbac/machine-api-controllers/role.yaml")
@@ -64,7 +65,7 @@ func inPlaceOfControllers(t *testing.T, user, roles string) {
 			t.Errorf("%s is ready with %q", name, body)
 		}
 	}
-	// It has no port for health, as the original.
+	// It has no port for health, like the original.
 	links := p.start(t, "nodelink-controller", "nodelink-controller", "", "--logtostderr=true", "--v=3", "--leader-elect=true",
 		"--leader-elect-lease-duration=120s", "--namespace="+namespace)
 	p.leads(t, namespace, "cluster-api-provider-nodelink-leader")
@@ -77,8 +78,7 @@ func inPlaceOfControllers(t *testing.T, user, roles string) {
 	}
 }
 
-// openshiftPool makes a set of two machines and a health check of them, and waits until
-// they run and are counted.
+// openshiftPool creates a set of two machines and a health check for them, and waits until they run and are counted.
 func (p place) openshiftPool(t *testing.T, namespace string) {
 	t.Helper()
 	labels := map[string]string{"pool": "a", machinev1.MachineClusterIDLabel: "place"}

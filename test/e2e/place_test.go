@@ -32,8 +32,7 @@ import (
 	processes "github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// place is a cluster of its own, without any CRD, in which the programs of an original
-// would have the rights that its users give them.
+// place is a separate cluster without any CRD. The programs have the rights that users give to the programs of an original.
 type place struct {
 	client.Client
 	kubeconfig string
@@ -55,7 +54,7 @@ func placeOf(t *testing.T, user, roles, namespace string) place {
 	return p
 }
 
-// bare is a place whose kubeconfig is the administrator's.
+// bare returns a place with the kubeconfig of the administrator.
 func bare(t *testing.T) (place, *devplane.ControlPlane) {
 	t.Helper()
 	assets, err := devplane.Ensure(t.Context(), devplane.BuildOptions{Progress: io.Discard})
@@ -85,7 +84,7 @@ func bare(t *testing.T) (place, *devplane.ControlPlane) {
 // original is the user with the roles of an original, which are in testdata/originals.
 const original = "original"
 
-// grant makes the namespace, and gives the user the roles.
+// grant creates the namespace, and gives the roles to the user.
 func (p place) grant(t *testing.T, user, roles, namespace string) {
 	t.Helper()
 	p.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
@@ -119,7 +118,7 @@ func (p place) create(t *testing.T, o client.Object) {
 	}
 }
 
-// install installs the kinds of one group as the original has them: without what is ours.
+// install installs the kinds of one group as in the original, without our additions.
 func (p place) install(t *testing.T, group string, ours ...string) {
 	t.Helper()
 	all, err := config.CRDs()
@@ -138,8 +137,7 @@ func (p place) install(t *testing.T, group string, ours ...string) {
 	}
 }
 
-// pruneSelector takes out status.labelSelector, which the CRDs of machine.sapcloud.io's
-// original do not have.
+// pruneSelector removes status.labelSelector, which the CRDs of machine-controller-manager do not have.
 func pruneSelector(crd *apiextensionsv1.CustomResourceDefinition) {
 	v := &crd.Spec.Versions[0]
 	delete(v.Schema.OpenAPIV3Schema.Properties["status"].Properties, "labelSelector")
@@ -148,14 +146,14 @@ func pruneSelector(crd *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// started is a program under the name of an original's.
+// started is a program of ours with the name of an original's program.
 type started struct {
 	*exec.Cmd
 	name, health, log string
 	done              chan error
 }
 
-// start runs a program of ours under the original's name and command line.
+// start starts a program of ours with the name and command line of the original's program.
 func (p place) start(t *testing.T, program, name, health string, args ...string) *started {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -183,7 +181,7 @@ func (p place) start(t *testing.T, program, name, health string, args ...string)
 	return s
 }
 
-// said is its log.
+// said returns the log of the program.
 func (s *started) said(t *testing.T) string {
 	t.Helper()
 	raw, err := os.ReadFile(s.log)
@@ -215,7 +213,7 @@ func (s *started) answers(t *testing.T, path string, code int) (body string) {
 	return body
 }
 
-// ends asks the program to end, which it does in order, and without having logged an error.
+// ends stops the program. It must end with exit code 0 and without an error in its log.
 func (s *started) ends(t *testing.T) {
 	t.Helper()
 	_ = s.Process.Signal(syscall.SIGTERM)
@@ -228,7 +226,7 @@ func (s *started) ends(t *testing.T) {
 		t.Errorf("%s does not end", s.name)
 	}
 	for line := range strings.Lines(s.said(t)) {
-		// client-go says so of a look at the lease that is under way when the process is told to end.
+		// client-go logs this if the process receives the signal during a request for the lease.
 		cutShort := strings.Contains(line, "lease lock") && strings.Contains(line, "context canceled")
 		if strings.HasPrefix(line, "E") && !cutShort {
 			t.Errorf("%s logs an error: %s", s.name, line)
@@ -236,8 +234,7 @@ func (s *started) ends(t *testing.T) {
 	}
 }
 
-// rests fails when an object of the kinds is written within the time, once they have come to
-// rest for a while.
+// rests fails if an object of the kinds is written within the time, after the objects were unchanged for a while.
 func (p place) rests(t *testing.T, within time.Duration, kinds ...schema.GroupVersionKind) {
 	t.Helper()
 	before := ""
@@ -280,7 +277,7 @@ func (p place) leads(t *testing.T, namespace, lease string) {
 			return "", err
 		}
 		if ptr.Deref(l.Spec.HolderIdentity, "") == "" {
-			return "nobody holds it", nil
+			return "it has no holder", nil
 		}
 		return "", nil
 	})

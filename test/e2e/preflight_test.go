@@ -37,7 +37,7 @@ import (
 
 var updatePreflight = flag.Bool("update-preflight", false, "write the golden file of preflight anew")
 
-// abandoned is a cluster that originals have left in mid-work, and in which nobody is at work.
+// abandoned is a cluster whose originals ended in the middle of their work. No controller runs in it.
 func abandoned(t *testing.T) place {
 	t.Helper()
 	p, _ := bare(t)
@@ -48,7 +48,7 @@ func abandoned(t *testing.T) place {
 	return p
 }
 
-// definitions installs the CRDs. Machines of machine.sapcloud.io have a field of a version to come.
+// definitions installs the CRDs. Machines of machine.sapcloud.io have a field of a future version.
 func (p place) definitions(t *testing.T) {
 	t.Helper()
 	all, err := config.CRDs()
@@ -76,7 +76,7 @@ func (p place) definitions(t *testing.T) {
 	}
 }
 
-// leftBehind are the objects of testdata/preflight.yaml, in their order.
+// leftBehind returns the objects of testdata/preflight.yaml, in their order.
 func leftBehind(t *testing.T) (out []*unstructured.Unstructured) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", "preflight.yaml"))
@@ -94,7 +94,8 @@ func leftBehind(t *testing.T) (out []*unstructured.Unstructured) {
 	}
 }
 
-// leave stores an object with its status. The annotation "test/owner" names its controller, "test/deleted" says that it is being deleted.
+// leave stores an object with its status. The annotation "test/owner" names its controller; "test/deleted" means that it is
+// under deletion.
 func (p place) leave(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	notes := o.GetAnnotations()
@@ -124,7 +125,7 @@ func (p place) leave(t *testing.T, o *unstructured.Unstructured) {
 	}
 }
 
-// lease is held by somebody, who renewed it so long ago.
+// lease creates a lease with a holder, renewed some time before.
 func (p place) lease(t *testing.T, name string, ago time.Duration) *coordinationv1.Lease {
 	t.Helper()
 	l := &coordinationv1.Lease{
@@ -150,10 +151,11 @@ func (p place) flies(t *testing.T, args ...string) (said string, code int) {
 	return string(out) + messages.String(), code
 }
 
-// moments are what differs from run to run.
+// moments are the parts of the output that differ between runs.
 var moments = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d UTC|(less than )?(\d+h)?(\d+m)?\d+s( ago)?|\d{4}-\d\d-\d\dT[0-9:]+Z|(for )?less than a (second|minute)`)
 
-// TestPreflight: what originals have left behind is judged: what stands in the way, what is gone on with, and that nothing else happens.
+// TestPreflight judges the objects that originals have left: the obstacles, the operations that continue, and that nothing else
+// happens.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	p := abandoned(t)
@@ -161,7 +163,7 @@ func TestPreflight(t *testing.T) {
 	p.lease(t, "machine-controller-manager", 2*time.Hour)
 
 	said, code := p.flies(t)
-	// How lines are broken depends on what differs.
+	// The line breaks depend on the differing parts.
 	got := moments.ReplaceAllString(strings.ReplaceAll(said, "\n    ", " "), "…")
 	golden := filepath.Join("testdata", "preflight.golden")
 	if *updatePreflight {
@@ -198,7 +200,7 @@ func TestPreflight(t *testing.T) {
 	if report := p.report(t, 0, "-n", "quiet"); !report.Ready || !report.Quiet || len(report.Objects) != 3 {
 		t.Errorf("what is at rest is %+v", report)
 	}
-	if said, code := p.flies(t, "-n", "quiet", "--rights", "machine-controller=quiet/nobody"); code != 1 || !strings.Contains(said, "the account quiet/nobody may not do all that machine-controller has to") {
+	if said, code := p.flies(t, "-n", "quiet", "--rights", "machine-controller=quiet/guest"); code != 1 || !strings.Contains(said, "the account quiet/guest may not do all that machine-controller has to") {
 		t.Errorf("an account without rights: %d\n%s", code, said)
 	}
 	for _, bad := range [][]string{{"--rights", "x"}, {"--rights", "x=y/z"}, {"--api", "x"}, {"machine/x"}, {"-o", "sheet"}} {
@@ -228,7 +230,7 @@ func reasons(r preflight.Report) (out []string) {
 	return out
 }
 
-// keepsItsWord: the controllers of sets leave alone what preflight calls bookkeeping, while they go on with the rollout.
+// keepsItsWord: the controllers of sets write only what preflight calls bookkeeping, while they continue the rollout.
 func (p place) keepsItsWord(t *testing.T) {
 	t.Helper()
 	type fate struct {
@@ -273,7 +275,7 @@ func (p place) keepsItsWord(t *testing.T) {
 		}
 		return "", nil
 	})
-	time.Sleep(5 * time.Second) // what else would be done would be under way
+	time.Sleep(5 * time.Second) // time in which other changes would have begun
 	for _, v := range r.Objects {
 		if was, ok := before[v.API+v.String()]; ok && look(v) != was {
 			t.Errorf("%s was to see bookkeeping only: %+v became %+v", v.Subject, was, look(v))

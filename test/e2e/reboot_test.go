@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestRebootHeals: a kubelet hangs. Its check asks for a reboot first, which
-// starts another kubelet on the same instance, and nothing is replaced.
+// TestRebootHeals: a kubelet hangs. Its check first requests a reboot, which starts another kubelet on the same instance, and
+// no machine is replaced.
 func TestRebootHeals(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// rolls runs `kubectl machine rollout`, and returns all that it printed.
+// rolls runs `kubectl machine rollout`, and returns its output.
 func rolls(t *testing.T, f *fleet.Fleet, args ...string) (said string, code int) {
 	t.Helper()
 	out, err := exec.Command(filepath.Join(bin, "kubectl-machine"), append([]string{"rollout", "--kubeconfig", f.Plane.KubeconfigPath}, args...)...).CombinedOutput()
@@ -23,7 +23,7 @@ func rolls(t *testing.T, f *fleet.Fleet, args ...string) (said string, code int)
 	return string(out), code
 }
 
-// TestRolloutCommands: the commands steer the real controllers of both APIs. A restart replaces all machines, and the way back from
+// TestRolloutCommands: the commands control the real controllers of both APIs. A restart replaces all machines, and an undo of
 // it replaces them again.
 func TestRolloutCommands(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
@@ -90,14 +90,14 @@ func TestRolloutCommands(t *testing.T) {
 	})
 }
 
-// selectorOf is the label of a variant's machines.
+// selectorOf returns the label of a variant's machines.
 func selectorOf(d dialect, name string) string {
 	selector, _ := d.mill()
 	key, _, _ := strings.Cut(selector, "=")
 	return key + "=" + name
 }
 
-// rollsByLabel: deployments are chosen by their labels, and where none has them nothing is done.
+// rollsByLabel: labels select the deployments. If no deployment has the labels, nothing changes.
 func (d dialect) rollsByLabel(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	title := "machinedeployment." + d.group + "/" + name

@@ -16,12 +16,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// osPool are the nodes of the example of updates in place.
+// osPool selects the nodes of the example of updates in place.
 const osPool = "worker.gardener.cloud/pool=mill-os"
 
-// TestUpdateInPlace follows the example to the letter: one node after the
-// other gets its update, after a failure too, by its own and by hand, and with
-// replicas that change meanwhile. Instances stay.
+// TestUpdateInPlace follows the example exactly: the nodes are updated one after the other, also after a failure, selected by
+// the controller or by a user, and while the replicas change. Instances stay.
 func TestUpdateInPlace(t *testing.T) {
 	t.Parallel()
 	f, d := hollow(t), dialects[1]
@@ -42,7 +41,7 @@ func TestUpdateInPlace(t *testing.T) {
 
 	r.play(t, 3)
 	d.says(t, f, first[0].name, "InPlaceUpdateFailed", "the disk is full")
-	time.Sleep(time.Second) // a rollout that did not mind the failure would select the next
+	time.Sleep(time.Second) // a rollout that ignored the failure would select the next node
 	if now := d.selected(t, f); len(now) != 1 || now[0].name != first[0].name {
 		t.Errorf("selected are %v after the update of %s failed, want none beside it", now, first[0].name)
 	}
@@ -67,8 +66,8 @@ func TestUpdateInPlace(t *testing.T) {
 	d.cleared(t, f, c, osPool)
 }
 
-// grown waits until there are the machine that was selected by hand, with the
-// instance that it had, and one that came when there were to be more.
+// grown waits until two machines exist: the one that a user selected, with the same instance, and one that was added by scaling
+// up.
 func (d dialect) grown(t *testing.T, c *crowd, before map[string]string, chosen string) {
 	t.Helper()
 	eventually(t, "two machines left", func(context.Context) (string, error) {
@@ -83,7 +82,7 @@ func (d dialect) grown(t *testing.T, c *crowd, before map[string]string, chosen 
 	}
 }
 
-// selectedNode is a node whose update was asked for.
+// selectedNode returns a node that is selected for an update.
 type selectedNode struct {
 	name          string
 	unschedulable bool
@@ -104,8 +103,7 @@ func (dialect) selected(t *testing.T, f *fleet.Fleet) (out []selectedNode) {
 	return out
 }
 
-// released waits until n nodes are there and nothing of an update is left on
-// them, and all machines are of one set.
+// released waits until n nodes exist, no node has a mark of an update, and all machines belong to one set.
 func (d dialect) released(t *testing.T, f *fleet.Fleet, n int) {
 	t.Helper()
 	client := dynamicClient(t, f)
@@ -137,7 +135,7 @@ func (d dialect) released(t *testing.T, f *fleet.Fleet, n int) {
 	})
 }
 
-// leftover is what an update left on a node.
+// leftover returns the mark of an update on a node.
 func leftover(n *unstructured.Unstructured) string {
 	for key := range n.GetLabels() {
 		if strings.HasPrefix(key, "node.machine.sapcloud.io/") {

@@ -20,16 +20,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// recipe is what the comment at the top of an example tells its reader to do:
-// steps by number, each a script of the lines that are set apart by six blanks.
+// recipe has the steps in the comment at the top of an example, by number. Each is a script of the lines that are indented by
+// six spaces.
 type recipe struct {
 	file  string
 	steps map[int]string
 	fleet *fleet.Fleet
 }
 
-// readRecipe reads an example. Every step has to be played before the test
-// ends, so that none can rot.
+// readRecipe reads an example. The test must run every step before it ends, so that no step becomes outdated.
 func readRecipe(t *testing.T, f *fleet.Fleet, file string) *recipe {
 	t.Helper()
 	raw, err := examples.FS.ReadFile(file)
@@ -67,9 +66,8 @@ func parseRecipe(raw []byte) map[int]string {
 	return steps
 }
 
-// play runs the commands of a step as a reader would, in a shell in the folder
-// of the examples, and returns what they printed. What a reader watches until
-// he has seen enough is looked at once.
+// play runs the commands of a step as a reader would, in a shell in the folder of the examples, and returns their output. A
+// command that a reader would watch runs one time.
 func (r *recipe) play(t *testing.T, step int) string {
 	t.Helper()
 	script, ok := r.steps[step]

@@ -22,12 +22,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// crowded keeps all rollouts together below so many machines: each is a
-// kubelet, and two cores have to carry them.
+// crowded is the limit for the machines of all rollouts together. Each machine is a kubelet, and the computer may have two
+// cores.
 var crowded = semaphore.NewWeighted(14)
 
-// seats waits until there is room for n machines more, and keeps it until the
-// test ends.
+// seats waits until there is capacity for n more machines, and reserves it until the test ends.
 func seats(t *testing.T, n int64) {
 	t.Helper()
 	if err := crowded.Acquire(t.Context(), n); err != nil {
@@ -48,7 +47,7 @@ func (d dialect) deployment(t *testing.T, f *fleet.Fleet, name string) *unstruct
 	return o
 }
 
-// discard deletes a deployment when the test ends, however it ends.
+// discard deletes a deployment when the test ends, even after a failure.
 func (d dialect) discard(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	c := dynamicClient(t, f).Resource(d.resource("machinedeployments")).Namespace(d.namespace)
@@ -60,7 +59,7 @@ func (d dialect) discard(t *testing.T, f *fleet.Fleet, name string) {
 	})
 }
 
-// condition is one of a deployment's, empty where it has none of the type.
+// condition returns a condition of a deployment, or an empty one.
 type condition struct{ Type, Status, Reason, Message string }
 
 func conditionOf(t *testing.T, o *unstructured.Unstructured, kind string) condition {
@@ -85,7 +84,7 @@ func conditionOf(t *testing.T, o *unstructured.Unstructured, kind string) condit
 	return condition{}
 }
 
-// owned are the names of the sets that an object controls.
+// owned returns the names of the sets that an object controls.
 func (d dialect) owned(t *testing.T, f *fleet.Fleet, owner *unstructured.Unstructured) (names []string) {
 	t.Helper()
 	list, err := dynamicClient(t, f).Resource(d.resource("machinesets")).Namespace(d.namespace).List(t.Context(), metav1.ListOptions{})
@@ -100,7 +99,7 @@ func (d dialect) owned(t *testing.T, f *fleet.Fleet, owner *unstructured.Unstruc
 	return names
 }
 
-// mill is what selects the machines and the nodes of the example.
+// mill selects the machines and the nodes of the example.
 func (d dialect) mill() (machines, nodes string) {
 	if d.group == provider.Gardener {
 		return "name=mill", "worker.gardener.cloud/pool=mill"
@@ -108,9 +107,8 @@ func (d dialect) mill() (machines, nodes string) {
 	return "pool=mill", "pool=mill"
 }
 
-// TestRollingUpdate follows the examples to the letter. All the time there are
-// never more machines than replicas and surge, and never fewer run than
-// replicas without unavailable.
+// TestRollingUpdate follows the examples exactly. At all times, the number of machines is at most replicas plus surge, and at
+// least replicas minus unavailable machines run.
 func TestRollingUpdate(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		seats(t, 4)
@@ -137,7 +135,7 @@ func TestRollingUpdate(t *testing.T) {
 		}
 
 		r.play(t, 4)
-		time.Sleep(time.Second) // a rollout that did not mind the pause would have begun
+		time.Sleep(time.Second) // a rollout that ignored the pause would have begun
 		if got := c.present(); !slices.Equal(got, third) {
 			t.Errorf("machines %v after a change while paused, want still %v", got, third)
 		}
@@ -159,7 +157,7 @@ func TestRollingUpdate(t *testing.T) {
 	})
 }
 
-// setsOf are the sets of machines, as their names tell.
+// setsOf returns the sets of machines, from their names.
 func setsOf(machines []string) []string {
 	sets := map[string]bool{}
 	for _, m := range machines {
@@ -168,7 +166,7 @@ func setsOf(machines []string) []string {
 	return slices.Sorted(maps.Keys(sets))
 }
 
-// cleared waits until nothing is left of what was watched.
+// cleared waits until no watched object is left.
 func (d dialect) cleared(t *testing.T, f *fleet.Fleet, c *crowd, nodes string) {
 	t.Helper()
 	eventually(t, "everything gone with the deployment", func(context.Context) (string, error) {
@@ -180,7 +178,7 @@ func (d dialect) cleared(t *testing.T, f *fleet.Fleet, c *crowd, nodes string) {
 	})
 }
 
-// fromExample is the last object of an example with patches laid over it.
+// fromExample returns the last object of an example with patches.
 func fromExample(t *testing.T, file string, patches ...string) *unstructured.Unstructured {
 	t.Helper()
 	raw, err := examples.FS.ReadFile(file)
@@ -204,8 +202,7 @@ func fromExample(t *testing.T, file string, patches ...string) *unstructured.Uns
 	return o
 }
 
-// variant is the deployment of the example with another name, two machines of
-// its own, and other fields laid over its spec.
+// variant returns the deployment of the example with another name, two machines of its own, and changes of its spec.
 func (d dialect) variant(t *testing.T, name, spec string) *unstructured.Unstructured {
 	t.Helper()
 	selector, _ := d.mill()
@@ -224,23 +221,23 @@ func apply(t *testing.T, f *fleet.Fleet, o *unstructured.Unstructured) {
 	kubectl(t, f, string(raw), "apply", "-f", "-")
 }
 
-// TestRolloutFaults: deployments that the API accepts and that cannot be
-// carried out say so, and nothing is made for them; odd ones that can be are.
+// TestRolloutFaults: the API accepts these deployments, but the controller cannot roll them out. They report this, and no
+// machine is created for them. Unusual but valid deployments are rolled out.
 func TestRolloutFaults(t *testing.T) {
 	const zero = `"replicas":0,`
 	tests := []struct {
 		name, reason string
-		// spec is laid over that of the example, which wants two machines here.
+		// spec is merged into that of the example, which wants two machines here.
 		spec string
-		// only is the API that knows the field; empty: both.
+		// only is the API that has the field; empty for both.
 		only string
-		// field is named by the condition Progressing; empty: there is no fault.
+		// field is the field in the condition Progressing; empty if there is no fault.
 		field, says string
 	}{
 		{"everything", "it would match every set", `{"selector":{"matchLabels":null}}`, "openshift", "spec.selector", "SelectingAll"},
 		{"all", "it would match every set; the original tells that in an event only", `{"selector":{"matchLabels":null}}`, "gardener", "spec.selector", "InvalidSpec"},
 		{"apart", "its machines would not be its own", `{"selector":{"matchLabels":{"other":"x"}}}`, "", "spec.template.metadata.labels", "InvalidSpec"},
-		{"strategy", "nobody knows it", `{"strategy":{"type":"Shuffle"}}`, "", "spec.strategy.type", "InvalidSpec"},
+		{"strategy", "it is unknown", `{"strategy":{"type":"Shuffle"}}`, "", "spec.strategy.type", "InvalidSpec"},
 		{"bound", "no number and no percentage", `{"strategy":{"rollingUpdate":{"maxSurge":"many"}}}`, "", "spec.strategy.rollingUpdate.maxSurge", "InvalidSpec"},
 		{"below", "a bound below nothing", `{"strategy":{"rollingUpdate":{"maxUnavailable":-1}}}`, "", "spec.strategy.rollingUpdate.maxUnavailable", "InvalidSpec"},
 		{"class", "no class to make machines of", `{"template":{"spec":{"class":{"name":""}}}}`, "gardener", "spec.template.spec.class.name", "InvalidSpec"},

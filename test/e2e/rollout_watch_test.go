@@ -21,10 +21,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// objects are those of a kind in a namespace that a selector matches, by name.
+// objects are the objects of a kind in a namespace that a selector matches, by name.
 type objects map[string]*unstructured.Unstructured
 
-// kind is what to look at.
+// kind is the kind of the objects.
 type kind struct {
 	schema.GroupVersionResource
 	namespace, selector string
@@ -53,8 +53,7 @@ func dynamicClient(t *testing.T, f *fleet.Fleet) dynamic.Interface {
 	return c
 }
 
-// observe shows look every state that the objects pass through, in order and
-// one at a time: unlike polling it leaves nothing out.
+// observe calls look with every state of the objects, in order and one at a time. Unlike polling, it skips no state.
 func observe(t *testing.T, f *fleet.Fleet, k kind, look func(objects)) {
 	t.Helper()
 	c := dynamicClient(t, f).Resource(k.GroupVersionResource).Namespace(k.namespace)
@@ -63,7 +62,8 @@ func observe(t *testing.T, f *fleet.Fleet, k kind, look func(objects)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An API server ends watches whenever it likes, and does where a CRD that is new is looked at once more. They go on where they were.
+	// An API server may end a watch at any time, for example after a CRD was created. The watch then continues from its last
+	// version.
 	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = k.selector
@@ -84,7 +84,7 @@ func observe(t *testing.T, f *fleet.Fleet, k kind, look func(objects)) {
 		for event := range w.ResultChan() {
 			o, ok := event.Object.(*unstructured.Unstructured)
 			switch {
-			case ctx.Err() != nil: // what is told about a watch that was ended
+			case ctx.Err() != nil: // an error about a watch that was ended
 				return
 			case !ok || event.Type == watch.Error:
 				t.Errorf("the watch of %s broke: %v", k.Resource, event.Object)
@@ -106,19 +106,16 @@ func observe(t *testing.T, f *fleet.Fleet, k kind, look func(objects)) {
 // crowd is what was seen of the machines of one deployment.
 type crowd struct {
 	mu sync.Mutex
-	// most and least bound the machines that there are, those that leave
-	// included, and those that run.
+	// most limits the existing machines, including those under deletion. least limits the running machines.
 	most, least int
 	running     int
 	broken      string
-	// made and gone are the machines that came and went, in that order; now
-	// are the instances of those that are there.
+	// made and gone are the created and the deleted machines, in order. now has the instances of the existing machines.
 	made, gone []string
 	now        map[string]string
 }
 
-// follow watches the machines that a selector matches until the test ends.
-// Bounds hold from [crowd.bound] on.
+// follow watches the machines that a selector matches until the test ends. The limits apply after [crowd.bound].
 func (d dialect) follow(t *testing.T, f *fleet.Fleet, selector string) *crowd {
 	t.Helper()
 	c := &crowd{most: 1 << 30}
@@ -160,7 +157,7 @@ func (c *crowd) see(d dialect, now objects) {
 	}
 }
 
-// phase is the machine's own word for it, or that it leaves.
+// phase returns the phase of the machine, or that it is under deletion.
 func (d dialect) phase(m *unstructured.Unstructured) string {
 	fields := []string{"status", "phase"}
 	if d.group == provider.Gardener {
@@ -173,7 +170,7 @@ func (d dialect) phase(m *unstructured.Unstructured) string {
 	return phase
 }
 
-// bound waits until what it says holds, and has it hold from then on.
+// bound waits until the limits are met, and then requires them.
 func (c *crowd) bound(t *testing.T, most, least int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("at most %d machines and at least %d running", most, least), func(context.Context) (string, error) {
@@ -187,11 +184,10 @@ func (c *crowd) bound(t *testing.T, most, least int) {
 	})
 }
 
-// present are the machines that are there, in order of their names.
+// present returns the existing machines, in order of their names.
 func (c *crowd) present() []string { return slices.Sorted(maps.Keys(c.instances())) }
 
-// replaced waits until there are n machines, none of the old ones among them,
-// and returns them.
+// replaced waits until there are n machines, without any of the old ones, and returns them.
 func (c *crowd) replaced(t *testing.T, old []string, n int) (now []string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d machines instead of %v", n, old), func(context.Context) (string, error) {
@@ -205,22 +201,21 @@ func (c *crowd) replaced(t *testing.T, old []string, n int) (now []string) {
 	return now
 }
 
-// left are the machines that are gone or on their way, in the order in which
-// they went.
+// left returns the machines that are deleted or under deletion, in the order of their deletion.
 func (c *crowd) left() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.gone)
 }
 
-// came are the machines that were ever there, in the order in which they came.
+// came returns all machines that ever existed, in the order of their creation.
 func (c *crowd) came() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.made)
 }
 
-// instances are the provider IDs of the machines that are there, by name.
+// instances returns the provider IDs of the existing machines, by name.
 func (c *crowd) instances() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,11 +233,11 @@ func (d dialect) outdated() string {
 	return "millwright.dev/outdated"
 }
 
-// traces is what a rollout was seen to leave on nodes.
+// traces are the marks that a rollout was seen to leave on nodes.
 type traces struct {
 	mu sync.Mutex
-	// avoided and spared are the nodes that ever carried the taint and the
-	// annotation, marked those that carry one of the two now.
+	// avoided and spared are the nodes that ever had the taint and the annotation. marked are the nodes that have one of the
+	// two now.
 	avoided, spared, marked map[string]bool
 }
 
@@ -274,8 +269,7 @@ func tainted(n *unstructured.Unstructured, key string) bool {
 	})
 }
 
-// check tells which of the old nodes was never marked, and waits until no node
-// is marked any more.
+// check returns the old nodes that were never marked, and waits until no node is marked.
 func (c *traces) check(t *testing.T, old []string) {
 	t.Helper()
 	c.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// TestSpreadOverZones: three machines that a set makes at once are in three zones, more of them are in each as many, give or take one, and
-// what replaces a machine takes its zone.
+// TestSpreadOverZones: three machines that a set creates together are in three zones. If there are more, the numbers in the
+// zones differ by at most one. A replacement is in the zone of its predecessor.
 func TestSpreadOverZones(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		const name = "spread"
@@ -32,7 +32,7 @@ func TestSpreadOverZones(t *testing.T) {
 	})
 }
 
-// spread waits until the machines of the set are in three zones, so many in each, and returns their zones.
+// spread waits until the machines of the set are in three zones, with the given number in each, and returns their zones.
 func (d dialect) spread(t *testing.T, f *fleet.Fleet, set string, want ...int) (zones map[string]string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("machines of %s %v by zone", set, want), func(context.Context) (string, error) {

@@ -20,15 +20,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// The lease of the standby test. A leader ends if it cannot renew it in time, and here
-// nobody starts it again, so it is longer than the API server is silent when sixteen
-// tests share two cores with it, which was ten seconds once.
+// The lease of the standby test. A leader ends if it cannot renew the lease in time, and the test does not restart it. So the
+// lease is longer than the API server may be silent on two cores with sixteen tests: ten seconds were observed.
 const (
 	standbyNamespace = "standby"
 	leaseDuration    = 30 * time.Second
 )
 
-// contender is a machine controller that leads, or waits for that.
+// contender is a machine controller that leads, or waits for the lease.
 type contender struct {
 	*exec.Cmd
 	log  strings.Builder
@@ -87,7 +86,7 @@ func (c *contender) end(t *testing.T, s syscall.Signal) error {
 	}
 }
 
-// lease is what the leader of the machine controllers holds.
+// lease returns the lease of the machine controllers.
 func lease(t *testing.T, f *fleet.Fleet) coordinationv1.LeaseSpec {
 	t.Helper()
 	var l coordinationv1.Lease
@@ -97,13 +96,13 @@ func lease(t *testing.T, f *fleet.Fleet) coordinationv1.LeaseSpec {
 	return l.Spec
 }
 
-// leader is who holds the lease.
+// leader returns the holder of the lease.
 func leader(t *testing.T, f *fleet.Fleet) string {
 	t.Helper()
 	return ptr.Deref(lease(t, f).HolderIdentity, "")
 }
 
-// ask makes a machine of the class that is there.
+// ask creates a machine of the existing class.
 func ask(t *testing.T, f *fleet.Fleet, name string) *v1alpha1.Machine {
 	t.Helper()
 	m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: standbyNamespace, Name: name}}
@@ -114,9 +113,8 @@ func ask(t *testing.T, f *fleet.Fleet, name string) *v1alpha1.Machine {
 	return m
 }
 
-// TestStandby: a leader that is killed is missed for the lease's duration and not
-// much longer, one that is told to stop hands over at once. Two processes of one
-// host are two (C11, C27, W14).
+// TestStandby: after a leader is killed, the standby waits for the duration of the lease and not much longer. A leader that
+// receives SIGTERM releases the lease immediately. Two processes of one host have different identities (C11, C27, W14).
 func TestStandby(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)
@@ -131,7 +129,7 @@ func TestStandby(t *testing.T) {
 
 	renewed := lease(t, f).RenewTime
 	killed := time.Now()
-	_ = first.end(t, syscall.SIGKILL) // how it ended is plain
+	_ = first.end(t, syscall.SIGKILL) // the result is known
 	m = ask(t, f, "after-the-kill")
 	phased(t, f, m, v1alpha1.MachineAvailable)
 	took := time.Since(killed)
@@ -151,7 +149,7 @@ func TestStandby(t *testing.T) {
 	}
 	ended := time.Since(stopped)
 	if leader(t, f) == took2 {
-		t.Errorf("the lease was not given up by %s", took2)
+		t.Errorf("the lease was not released by %s", took2)
 	}
 	m = ask(t, f, "after-the-stop")
 	phased(t, f, m, v1alpha1.MachineAvailable)

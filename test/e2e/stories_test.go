@@ -19,12 +19,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// dialect is what the stories need to know of an API.
+// dialect has the properties of an API that the tests need.
 type dialect struct {
 	name, group, namespace string
 	// sample is the set of the example.
 	sample string
-	// cluster is the ownership scope of the stories' instances.
+	// cluster is the ownership scope of the instances.
 	cluster string
 }
 
@@ -36,7 +36,7 @@ var dialects = []dialect{
 func (d dialect) machines() string { return "machines." + d.group }
 func (d dialect) sets() string     { return "machinesets." + d.group }
 
-// inBoth tells a story once for each API.
+// inBoth runs a test for each API.
 func inBoth(t *testing.T, story func(t *testing.T, f *fleet.Fleet, d dialect)) {
 	t.Parallel()
 	f := hollow(t)
@@ -48,7 +48,7 @@ func inBoth(t *testing.T, story func(t *testing.T, f *fleet.Fleet, d dialect)) {
 	}
 }
 
-// manifest fills a file of testdata in with a name.
+// manifest fills a name into a file of testdata.
 func manifest(t *testing.T, file, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/" + file)
@@ -58,7 +58,7 @@ func manifest(t *testing.T, file, name string) string {
 	return strings.ReplaceAll(string(raw), "NAME", name)
 }
 
-// machine makes one of the story's own, and waits until it is Running.
+// machine creates a machine for this test, and waits until it is Running.
 func (d dialect) machine(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	userData(t, f, d, name)
@@ -66,7 +66,7 @@ func (d dialect) machine(t *testing.T, f *fleet.Fleet, name string) {
 	running(t, f, d.group, name, 1)
 }
 
-// gone waits until a machine, its node and its instance are no more.
+// gone waits until a machine, its node and its instance no longer exist.
 func (d dialect) gone(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	w, err := truthOf(f)
@@ -95,7 +95,7 @@ func (d dialect) gone(t *testing.T, f *fleet.Fleet, name string) {
 	})
 }
 
-// says waits until the object of a machine holds all the words.
+// says waits until the object of a machine contains all the words.
 func (d dialect) says(t *testing.T, f *fleet.Fleet, name string, words ...string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("machine %s says %q", name, words), func(context.Context) (string, error) {
@@ -109,8 +109,7 @@ func (d dialect) says(t *testing.T, f *fleet.Fleet, name string, words ...string
 	})
 }
 
-// The first acceptance of all: sets of the examples come to Ready nodes, scale
-// with kubectl, and replace what is deleted.
+// The first acceptance test: the sets of the examples get Ready nodes, are scaled with kubectl, and replace deleted machines.
 func TestSampleSets(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		before := running(t, f, d.group, d.sample, 3)
@@ -133,8 +132,7 @@ func TestSampleSets(t *testing.T) {
 	})
 }
 
-// A drain that a budget forbids is told on the object, and goes on by itself
-// once the budget allows.
+// The object reports a drain that a budget blocks. The drain continues by itself after the budget allows evictions.
 func TestBlockedDrain(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "drain-" + d.name
@@ -144,7 +142,7 @@ func TestBlockedDrain(t *testing.T) {
 
 		kubectl(t, f, "", "-n", d.namespace, "delete", d.machines(), name, "--wait=false")
 		d.says(t, f, name, "default/"+name)
-		time.Sleep(2 * time.Second) // a drain that did not mind the budget would be over
+		time.Sleep(2 * time.Second) // a drain that ignored the budget would be complete
 		kubectl(t, f, "", "get", "pod", name)
 		if node := kubectl(t, f, "", "get", "node", name, "-o", "jsonpath={.spec.unschedulable}"); node != "true" {
 			t.Errorf("spec.unschedulable of the node is %q while it is drained", node)
@@ -154,15 +152,15 @@ func TestBlockedDrain(t *testing.T) {
 	})
 }
 
-// Somebody deletes a node. The machine of machine.sapcloud.io is deleted with it; that of machine.openshift.io is left to health checks and people, as
-// in the originals.
+// A user deletes a node. The machine of machine.sapcloud.io is deleted with it. A machine of machine.openshift.io is left to
+// health checks and users, as in the originals.
 func TestDeletedNode(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "nodeless-" + d.name
 		d.machine(t, f, name)
 		kubectl(t, f, "", "delete", "node", name)
 		if d.group == provider.OpenShift {
-			time.Sleep(2 * time.Second) // a controller that replaced it would have begun
+			time.Sleep(2 * time.Second) // a controller that replaced the machine would have begun
 			if at := kubectl(t, f, "", "-n", d.namespace, "get", d.machines(), name, "-o", "jsonpath={.metadata.deletionTimestamp}"); at != "" {
 				t.Errorf("the machine is being deleted since %s", at)
 			}
@@ -172,7 +170,7 @@ func TestDeletedNode(t *testing.T) {
 	})
 }
 
-// A machine can be deleted although nothing is left of what describes it.
+// A machine can be deleted even if the objects that describe it no longer exist.
 func TestDeleteWithoutDescription(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "bare-" + d.name
@@ -183,8 +181,7 @@ func TestDeleteWithoutDescription(t *testing.T) {
 	})
 }
 
-// forget takes away secret, class, cluster label and provider spec, whoever
-// holds on to them.
+// forget deletes secret, class, cluster label and provider spec, despite their finalizers.
 func (d dialect) forget(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	remove(t, f, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: d.namespace, Name: name}})
@@ -212,7 +209,7 @@ func remove(t *testing.T, f *fleet.Fleet, o client.Object) {
 	})
 }
 
-// A field that does not exist is named, and does not keep the machine.
+// The machine reports an unknown field, and is created nevertheless.
 func TestUnknownField(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		name := "wrong-" + d.name

@@ -18,7 +18,7 @@ import (
 // clusters are the ownership scopes of the instances, by API.
 var clusters = map[string]string{provider.OpenShift: "crash", provider.Gardener: fleet.GardenerNamespace}
 
-// truth compares what the API says with what is really there.
+// truth compares the objects of the API with the real instances and nodes.
 type truth struct {
 	*fleet.Fleet
 	console kubemark.Console
@@ -32,14 +32,14 @@ func truthOf(f *fleet.Fleet) (truth, error) {
 	return truth{f, p.Console()}, nil
 }
 
-// settled says what is not as it should be without interference: replicas of each API's machines, each with one
-// instance and one node, and nothing else anywhere. All machines have joined or were removed, so that no bootstrap token is needed any
-// more.
+// settled returns the difference between the present state and the state at rest: each API has its number of machines, each
+// machine has one instance and one node, and nothing else exists. All machines have joined or were removed, so no bootstrap
+// token is needed.
 func (w truth) settled(ctx context.Context, replicas int) (missing string, err error) {
 	return w.atRest(ctx, slices.Collect(maps.Values(clusters)), replicas*len(clusters))
 }
 
-// atRest says what is not as it should be where users want so many machines, whose instances are in these clusters.
+// atRest returns the difference for the given wanted numbers of machines, whose instances are in these clusters.
 func (w truth) atRest(ctx context.Context, clusters []string, wanted int) (missing string, err error) {
 	events, err := record.Objects(ctx, w.Client, record.Tokens)
 	if err != nil {
@@ -70,7 +70,7 @@ func (w truth) atRest(ctx context.Context, clusters []string, wanted int) (missi
 	return checker.Wrong(checker.Run{Events: events}, checker.Rest), nil
 }
 
-// sights are all instances of these clusters as they are now.
+// sights returns the present instances of these clusters.
 func (w truth) sights(ctx context.Context, clusters []string, now time.Time) (all []record.Sight, err error) {
 	for _, cluster := range clusters {
 		instances, err := w.console.Instances(ctx, cluster)

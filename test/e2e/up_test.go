@@ -12,12 +12,11 @@ import (
 	"testing"
 )
 
-// millwright runs the command with a home of its own and returns what it
-// printed.
+// millwright runs the command with its own home folder and returns its output.
 func millwright(t *testing.T, home string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	c := exec.Command(filepath.Join(bin, "millwright"), args...)
-	// The fleet's kubectl does not heed the KUBECONFIG of a person's other cluster.
+	// The fleet's kubectl ignores a KUBECONFIG of another cluster.
 	c.Env = append(os.Environ(), "MILLWRIGHT_HOME="+home, "KUBECONFIG=/another/cluster.kubeconfig")
 	var out, messages bytes.Buffer
 	c.Stdout, c.Stderr = &out, &messages
@@ -25,14 +24,14 @@ func millwright(t *testing.T, home string, args ...string) (stdout, stderr strin
 	return out.String(), messages.String(), err
 }
 
-// reportedController is what the document of up says of a controller.
+// reportedController is a controller in the document of up.
 type reportedController struct {
 	Program, Metrics, Log string
 	PID                   int
 	Running               bool
 }
 
-// serveMetrics: both controllers run, and their logs and metrics are where the document says.
+// serveMetrics: both controllers run, and their logs and metrics are at the places in the document.
 func serveMetrics(t *testing.T, all []reportedController) {
 	t.Helper()
 	for _, c := range all {
@@ -53,7 +52,7 @@ func serveMetrics(t *testing.T, all []reportedController) {
 	}
 }
 
-// TestUpAndDown does what the README's part for scripts says.
+// TestUpAndDown follows the README's section for scripts.
 func TestUpAndDown(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")

@@ -20,13 +20,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// lives are the instances that the infrastructure ever had, by the UID of their machine.
+// lives are all instances that the infrastructure ever had, by the UID of their machine.
 type lives struct {
 	mu sync.Mutex
 	of map[string]map[string]bool
 }
 
-// watch looks at the infrastructure until the test ends. No instance exists for less time than it takes to look: each takes 500 ms to end.
+// watch watches the infrastructure until the test ends. It sees every instance, because an instance takes 500 ms to end.
 func (l *lives) watch(t *testing.T, w truth) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -59,7 +59,7 @@ func (l *lives) saw(machine, instance string) {
 	l.of[machine][instance] = true
 }
 
-// several names machines that had more than one instance, at any time.
+// several returns the machines that had more than one instance at any time.
 func (l *lives) several() (wrong []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +75,8 @@ func (l *lives) several() (wrong []string) {
 // call is a line of the log of the infrastructure's calls.
 type call struct{ What, Verb, UID, Machine, Error string }
 
-// called are the calls after an offset of the log, and where it ends by now. Programs that do not know the flag keep no log.
+// called returns the calls after an offset of the log, and the present end of the log. Programs that do not know the flag write
+// no log.
 func called(file string, after int64) (all []call, end int64, err error) {
 	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +85,7 @@ func called(file string, after int64) (all []call, end int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	raw = raw[:bytes.LastIndexByte(raw, '\n')+1] // what is not a whole line yet is read the next time
+	raw = raw[:bytes.LastIndexByte(raw, '\n')+1] // an incomplete line is read the next time
 	for line := range strings.Lines(string(raw[after:])) {
 		var c call
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
@@ -95,7 +96,8 @@ func called(file string, after int64) (all []call, end int64, err error) {
 	return all, int64(len(raw)), nil
 }
 
-// uncalledFor says which calls are wrong: to create an instance of a machine that has one, and to delete that of a machine without a deletionTimestamp.
+// uncalledFor returns the wrong calls: the creation of an instance for a machine that has one, and the deletion of the instance
+// of a machine without a deletionTimestamp.
 func uncalledFor(before sight, calls []call) (wrong []string) {
 	names := map[string]string{}
 	for name, m := range before.Machines {
@@ -114,7 +116,7 @@ func uncalledFor(before sight, calls []call) (wrong []string) {
 	return wrong
 }
 
-// createdTwice names machines for which more than one creation was answered with an instance.
+// createdTwice returns the machines for which more than one creation returned an instance.
 func createdTwice(calls []call) (wrong []string) {
 	created := map[string]int{}
 	for _, c := range calls {
@@ -131,7 +133,7 @@ func createdTwice(calls []call) (wrong []string) {
 	return wrong
 }
 
-// writes counts what both programs have written after an offset of the audit log, by object, and says where that ends.
+// writes counts the writes of both programs after an offset of the audit log, by object, and returns the end of the log.
 func (u *upgrade) writes(after int64) (counts map[string]int, end int64, err error) {
 	log, err := os.Open(u.Plane.AuditLog())
 	if err != nil {
@@ -145,7 +147,7 @@ func (u *upgrade) writes(after int64) (counts map[string]int, end int64, err err
 	lines := bufio.NewReader(log)
 	for {
 		line, err := lines.ReadString('\n')
-		if err != nil { // what is not a whole line yet is read the next time
+		if err != nil { // an incomplete line is read the next time
 			return counts, end, nil
 		}
 		end += int64(len(line))
@@ -160,7 +162,7 @@ func (u *upgrade) writes(after int64) (counts map[string]int, end int64, err err
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			return nil, 0, err
 		}
-		if e.ResponseStatus.Code >= http.StatusMultipleChoices { // such as an eviction that a budget refuses
+		if e.ResponseStatus.Code >= http.StatusMultipleChoices { // for example an eviction that a budget refuses
 			continue
 		}
 		program, _, _ := strings.Cut(e.UserAgent, "/")

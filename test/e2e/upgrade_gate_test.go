@@ -17,18 +17,19 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/apiproxy"
 )
 
-// Machines of these names are on their way to an instance when programs are exchanged. A program that is ended by SIGTERM has time for what it began: with it those come further
-// before the next program starts.
+// The name prefixes of machines that are about to get an instance when programs are exchanged. A program that receives SIGTERM
+// has time to finish what it began. Then these machines are further before the next program starts.
 const (
-	freshMachines   = "fresh-"   // nothing was done for them
-	askedMachines   = "asked-"   // what they ask for is stored, and not sent
+	freshMachines   = "fresh-"   // no request was sent for them
+	askedMachines   = "asked-"   // their request is stored, and not sent
 	createdMachines = "created-" // their instance exists, and the answer is not stored
 )
 
-// gate stands between the machine controller and its API server, and holds what it writes for some machines until it is ended.
+// gate stands between the machine controller and its API server. It delays the writes for some machines until the program has
+// ended.
 type gate struct {
 	*httptest.Server
-	// hasInstance reports whether the machine of a name has one.
+	// hasInstance reports whether the machine with the name has an instance.
 	hasInstance func(name string) bool
 
 	mu   sync.Mutex
@@ -36,7 +37,7 @@ type gate struct {
 	held map[string]bool
 }
 
-// newGate starts a gate for the user of the kubeconfig, which leads through it from then on.
+// newGate starts a gate for the user of the kubeconfig. From then on, the kubeconfig leads through the gate.
 func newGate(t *testing.T, kubeconfig string, hasInstance func(string) bool) *gate {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -50,7 +51,7 @@ func newGate(t *testing.T, kubeconfig string, hasInstance func(string) bool) *ga
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = g.Config.Close() }) // without waiting for those who watch
+	t.Cleanup(func() { _ = g.Config.Close() }) // without waiting for watches
 	raw, err := apiproxy.Kubeconfig(g.Server)
 	if err == nil {
 		err = os.WriteFile(kubeconfig, raw, 0o600)
@@ -68,14 +69,15 @@ func (g *gate) set(open bool) {
 	g.open = open
 }
 
-// holds reports whether a write for the machine is held.
+// holds reports whether a write for the machine is delayed.
 func (g *gate) holds(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.held[name]
 }
 
-// stops reports whether a request writes a machine whose name begins so while the gate is closed, and which.
+// stops reports whether a request writes a machine with one of the prefixes while the gate is closed. It also returns the
+// machine.
 func (g *gate) stops(r *http.Request, prefix string) (name string, is bool) {
 	_, rest, found := strings.Cut(r.URL.Path, "/machines/")
 	name, _, _ = strings.Cut(rest, "/")
@@ -84,7 +86,7 @@ func (g *gate) stops(r *http.Request, prefix string) (name string, is bool) {
 	return name, found && r.Method != http.MethodGet && strings.HasPrefix(name, prefix) && !g.open
 }
 
-// hold keeps a request without an answer until its client has ended.
+// hold delays the answer to a request until its client has ended.
 func (g *gate) hold(name string, r *http.Request) {
 	g.mu.Lock()
 	g.held[name] = true
@@ -92,7 +94,7 @@ func (g *gate) hold(name string, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// serve holds what is written about a machine that has an instance: the API server never receives it.
+// serve delays the writes for a machine that has an instance. The API server never receives them.
 func (g *gate) serve(pass http.Handler, w http.ResponseWriter, r *http.Request) {
 	if name, stops := g.stops(r, createdMachines); stops && g.hasInstance(name) {
 		g.hold(name, r)
@@ -101,7 +103,7 @@ func (g *gate) serve(pass http.Handler, w http.ResponseWriter, r *http.Request) 
 	pass.ServeHTTP(w, r)
 }
 
-// answer holds the answer to the write that stores what is asked for.
+// answer delays the answer to the write that stores a request for an instance.
 func (g *gate) answer(r *http.Response) error {
 	name, stops := g.stops(r.Request, askedMachines)
 	if !stops || path.Base(r.Request.URL.Path) != "status" {

@@ -18,29 +18,29 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// standing is what a machine has at some moment, as far as an exchange of programs may not change it.
+// standing is the state of a machine that an exchange of programs must not change.
 type standing struct {
 	UID, Phase, ProviderID string
 	Leaving                bool
-	// Instances are those that the infrastructure has, and whether they are being deleted.
+	// Instances are the instances of the machine, and whether they are being terminated.
 	Instances map[string]bool
-	// Node is its node's UID, Cordoned what that says.
+	// Node is the UID of its node, Cordoned whether the node is cordoned.
 	Node     string
 	Cordoned bool
-	// Kept is what the record says, by field, and Asks what it says that was asked for, in one line each.
+	// Kept is the record of the machine, by field. Asks are the requests in the record, one per line.
 	Kept     map[string]string
 	Requests []string
 }
 
-// sight is the fleet at some moment.
+// sight is the state of the fleet at one time.
 type sight struct {
 	Machines map[string]standing
-	// Sets and Pods are their UIDs, with whether they are being deleted.
+	// Sets and Pods are their UIDs, with whether they are under deletion.
 	Sets, Pods map[string]bool
 }
 
-// judge says what an exchange of programs changed of a fleet whose holds stay. Machines whose names begin with one of moments were on their way to an instance,
-// and come to it.
+// judge returns what an exchange of programs changed in a fleet whose obstacles stay. Machines with one of the prefixes moments
+// were about to get an instance, and get it.
 func judge(before, after sight, moments ...string) (wrong []string) {
 	for name, was := range before.Machines {
 		now, there := after.Machines[name]
@@ -74,7 +74,7 @@ func judge(before, after sight, moments ...string) (wrong []string) {
 	return wrong
 }
 
-// changed says what of a machine is not as it was. One that moves comes to an instance, and keeps that which it had.
+// changed returns the differences in the state of a machine. A machine that moves gets an instance, and keeps the one it had.
 func changed(was, now standing, moves bool) (what []string) {
 	for of, is := range map[string]bool{
 		"is another object":  was.UID != now.UID,
@@ -94,11 +94,11 @@ func changed(was, now standing, moves bool) (what []string) {
 	return what
 }
 
-// maxRequests is how many requests a machine keeps: with each one more the oldest is forgotten.
+// maxRequests is the number of requests that a machine stores. Each further request removes the oldest.
 const maxRequests = 8
 
-// forgets says whose record has less than before, of what was asked for and of what came of it. What is there is completed, and never changed. The last request may be
-// completed by an answer.
+// forgets returns the machines whose record has lost a request or a result. Stored values may be completed, but never changed.
+// An answer may complete the last request.
 func forgets(before, after sight) (wrong []string) {
 	for name, was := range before.Machines {
 		now := after.Machines[name].Requests
@@ -117,7 +117,7 @@ func forgets(before, after sight) (wrong []string) {
 	return wrong
 }
 
-// requestNumber is that of a request; 0 where it has none.
+// requestNumber returns the number of a request; 0 if it has none.
 func requestNumber(request string) int {
 	var numbered struct{ N int }
 	if json.Unmarshal([]byte(request), &numbered) != nil {
@@ -126,7 +126,7 @@ func requestNumber(request string) int {
 	return numbered.N
 }
 
-// rewrites says whose record says otherwise than before where an instance is, which one it is, or which node it has. Where no node was known it is completed.
+// rewrites returns the machines whose record changed the place, the instance or the node. An unknown node may be completed.
 func rewrites(before, after sight) (wrong []string) {
 	for name, was := range before.Machines {
 		for field, value := range was.Kept {
@@ -140,7 +140,7 @@ func rewrites(before, after sight) (wrong []string) {
 	return wrong
 }
 
-// TestUpgradeJudge: the judge objects to each thing that may not happen, and to nothing else.
+// TestUpgradeJudge: the judge objects to each forbidden change, and to nothing else.
 func TestUpgradeJudge(t *testing.T) {
 	t.Parallel()
 	runs := standing{UID: "u", Phase: "Running", ProviderID: "p", Instances: map[string]bool{"i": false}, Node: "n", Requests: []string{"1"}, Kept: map[string]string{"providerID": "p"}}
@@ -183,7 +183,7 @@ func TestUpgradeJudge(t *testing.T) {
 	}
 }
 
-// TestUpgradeCalls: the log of the infrastructure's calls shows a second creation, and a deletion that no machine asked for.
+// TestUpgradeCalls: the log of the infrastructure's calls shows a second creation, and a deletion that no machine requested.
 func TestUpgradeCalls(t *testing.T) {
 	t.Parallel()
 	fleet := sight{Machines: map[string]standing{
@@ -207,7 +207,7 @@ func TestUpgradeCalls(t *testing.T) {
 	}
 }
 
-// look is the fleet as it is now.
+// look returns the present state of the fleet.
 func (u *upgrade) look(ctx context.Context) (s sight, err error) {
 	if s.Machines, err = u.standings(ctx); err != nil {
 		return s, err
@@ -226,7 +226,7 @@ func (u *upgrade) look(ctx context.Context) (s sight, err error) {
 	return s, nil
 }
 
-// standings are what all machines have, by name.
+// standings returns the states of all machines, by name.
 func (u *upgrade) standings(ctx context.Context) (map[string]standing, error) {
 	var list corev1.NodeList
 	if err := u.Client.List(ctx, &list); err != nil {
@@ -265,7 +265,8 @@ func (u *upgrade) standings(ctx context.Context) (map[string]standing, error) {
 	return out, nil
 }
 
-// instancesByName are the IDs of all instances, by the name of their machine, with whether they are being deleted. Names of both APIs differ.
+// instancesByName returns the IDs of all instances, by the name of their machine, with whether they are being terminated.
+// Machines of the two APIs have different names.
 func (u *upgrade) instancesByName(ctx context.Context) (map[string]map[string]bool, error) {
 	out := map[string]map[string]bool{}
 	for _, d := range dialects {
@@ -283,7 +284,7 @@ func (u *upgrade) instancesByName(ctx context.Context) (map[string]map[string]bo
 	return out, nil
 }
 
-// uids are those of a kind in both APIs, with whether they are being deleted.
+// uids returns the UIDs of a kind in both APIs, with whether the objects are under deletion.
 func (u *upgrade) uids(ctx context.Context, kind string) (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, d := range dialects {
@@ -299,7 +300,7 @@ func (u *upgrade) uids(ctx context.Context, kind string) (map[string]bool, error
 	return out, nil
 }
 
-// recordOf is the record in a machine's status: its fields, and what was asked for.
+// recordOf returns the record in the status of a machine: its fields, and its requests.
 func recordOf(m *unstructured.Unstructured) (kept map[string]string, requests []string, err error) {
 	kept = map[string]string{}
 	for _, c := range conditions(m) {

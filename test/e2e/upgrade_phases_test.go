@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// held is something of the fleet, a machine or a pool of them, that is held in a phase.
+// held is an object of the fleet, a machine or a pool, that an obstacle keeps in a phase.
 type held struct {
 	t    *testing.T
 	f    *fleet.Fleet
@@ -28,31 +28,32 @@ type held struct {
 	name string
 }
 
-// phase is one of a machine's life, or of what is done to several.
+// phase is a phase in the life of a machine, or of an operation on several machines.
 type phase struct {
 	name string
-	// of is the API that has it; empty: both.
+	// of is the API that has the phase; empty for both.
 	of string
-	// spec are further fields of the provider's spec.
+	// spec has additional fields of the provider's spec.
 	spec string
-	// pool has it be a MachineSet or a MachineDeployment, of so many replicas and with such a strategy.
+	// pool is set for a MachineSet or a MachineDeployment, with its number of replicas and its strategy.
 	pool     string
 	replicas int
 	strategy string
-	// says are the phases of the machine, or of all those of the pool, sorted, that it is held in.
+	// says are the phases in which the machine, or all machines of the pool, sorted, are held.
 	says map[string]string
-	// bring brings what was created to where it is held; release lets go of it.
+	// bring brings the created object into the phase. release removes the obstacle.
 	bring, release func(h held)
 }
 
 const (
 	openshift, gardener = "openshift", "gardener"
-	slow                = "1h" // until the test hastens it
+	slow                = "1h" // until the test shortens it
 	rolling             = "strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}"
 	inPlace             = "strategy: {type: InPlaceUpdate, inPlaceUpdate: {orchestrationType: Auto, maxSurge: 0, maxUnavailable: 1}}"
 )
 
-// phases are all there are. In each of them an exchange of programs leaves everything that [standing] has. Latencies need no release: [upgrade.release] ends all of them.
+// phases are all phases. In each, an exchange of programs must not change the [standing]. Latencies need no release:
+// [upgrade.release] ends all of them.
 var phases = []phase{
 	{name: "unready", says: both("Provisioning", "CrashLoopBackOff"), release: giveSecret},
 	{name: "refused", spec: "quota: 0, choices: [{instanceType: big}, {instanceType: small}]", says: both("Provisioning", "CrashLoopBackOff"), release: giveRoom},
@@ -82,7 +83,7 @@ func (u *upgrade) held(d dialect, p phase, name string) held {
 	return held{t: u.t, f: u.Fleet, u: u, d: d, p: p, name: name}
 }
 
-// all are the phases in both APIs.
+// all returns the phases in both APIs.
 func (u *upgrade) all() (all []held) {
 	for _, p := range phases {
 		for _, d := range dialects {
@@ -157,12 +158,12 @@ func (h held) plant() {
 	}
 }
 
-// machines are those of the name, or of the pool of that name.
+// machines returns the machines with the name, or of the pool with the name.
 func (h held) all(ctx context.Context) ([]fleet.Machine, error) {
 	return machines(ctx, h.f, h.d.group, h.name)
 }
 
-// reaches waits until the machines say what they are to.
+// reaches waits until the machines report the phases.
 func (h held) reaches() {
 	h.t.Helper()
 	h.say(h.p.says[h.d.name])
@@ -203,7 +204,8 @@ func (h held) patch(kind, name, format string, args ...any) {
 
 func giveSecret(h held) { userData(h.t, h.f, h.d, h.name) }
 
-// giveRoom makes room for a machine of machine.openshift.io. The other API asks again after minutes only: its machine is deleted without ever having had an instance.
+// giveRoom adds capacity for a machine of machine.openshift.io. The other API repeats its request only after minutes: its
+// machine is deleted without ever having had an instance.
 func giveRoom(h held) {
 	if h.d.name == gardener {
 		deleteMachine(h)
@@ -212,7 +214,7 @@ func giveRoom(h held) {
 	h.set("quota", "null")
 }
 
-// hideInListings lets listings show the instance of a machine that runs an hour after its creation only.
+// hideInListings makes listings show the instance of a running machine only an hour after its creation.
 func hideInListings(h held) {
 	h.run()
 	h.set("readLag", `"1h"`)
@@ -230,7 +232,7 @@ func (h held) set(field, value string) {
 	h.patch("MachineClass", h.name, `{"providerSpec":{%q:%s}}`, field, value)
 }
 
-// putPod puts a pod on the node of the first machine, which a budget keeps there.
+// putPod creates a pod on the node of the first machine, with a budget that allows no eviction.
 func putPod(h held) {
 	name := h.run()
 	kubectl(h.t, h.f, manifest(h.t, "pod.yaml", name), "apply", "-f", "-")
@@ -254,7 +256,7 @@ func allowDrain(h held) {
 	}
 }
 
-// check has a health check look at the machines.
+// check creates a health check for the machines.
 func (h held) check(timeout string) {
 	if h.d.name == openshift {
 		check := strings.ReplaceAll(manifest(h.t, "upgrade-check.yaml", h.name), "TIMEOUT", timeout)
@@ -279,7 +281,7 @@ func turnFailed(h held) {
 	deadlocked(h.t, h.f, name, corev1.ConditionTrue)
 }
 
-// replaceUnhealthy lets a machine be replaced because its node is unhealthy, while a budget keeps its pod.
+// replaceUnhealthy starts the replacement of a machine with an unhealthy node, while a budget blocks the eviction of its pod.
 func replaceUnhealthy(h held) {
 	putPod(h)
 	h.check("1s")
@@ -321,7 +323,7 @@ func unhook(h held) {
 
 func deleteRunning(h held) { h.run(); deleteMachine(h) }
 
-// rollOut asks for machines that boot when the test lets them.
+// rollOut changes the template to machines that boot when the test lets them.
 func rollOut(h held) {
 	h.run()
 	if h.d.name == openshift {
@@ -339,7 +341,7 @@ func pauseAndRollOut(h held) {
 
 func resume(h held) { h.patch("MachineDeployment", h.name, `{"spec":{"paused":false}}`) }
 
-// updateInPlace has one node selected and drained; its agent, which the test plays, has not begun.
+// updateInPlace starts an update of one node, which is selected and drained. The test simulates its agent, which has not begun.
 func updateInPlace(h held) {
 	rollOut(h)
 	eventually(h.t, "a node is ready for its update", func(ctx context.Context) (string, error) {
@@ -361,7 +363,7 @@ func (h held) inPlace(ctx context.Context) ([]corev1.Node, error) {
 	return list.Items, err
 }
 
-// updated plays the agents until all nodes have their update.
+// updated simulates the agents until all nodes have their update.
 func finishUpdates(h held) {
 	done := map[string]bool{}
 	eventually(h.t, "all nodes are updated", func(ctx context.Context) (string, error) {
@@ -379,7 +381,7 @@ func finishUpdates(h held) {
 	})
 }
 
-// moments creates machines that are on their way to an instance, in both APIs, and has them stop there.
+// moments creates machines that are about to get an instance, in both APIs, and stops them there.
 func (u *upgrade) moments(n int) (all []held) {
 	u.t.Helper()
 	u.gate.set(false)
@@ -404,7 +406,7 @@ func (u *upgrade) moments(n int) (all []held) {
 	return all
 }
 
-// fresh creates machines, in both APIs, while no program runs: nothing is done for them yet.
+// fresh creates machines in both APIs while no program runs, so that no request was sent for them.
 func (u *upgrade) fresh(n int) (all []held) {
 	u.t.Helper()
 	for _, d := range dialects {
@@ -415,7 +417,7 @@ func (u *upgrade) fresh(n int) (all []held) {
 	return all
 }
 
-// hasten lets come what the infrastructure holds.
+// hasten ends the latencies of the infrastructure.
 func (u *upgrade) hasten(ctx context.Context) error {
 	for _, d := range dialects {
 		instances, err := u.console.Instances(ctx, d.cluster)
@@ -431,7 +433,7 @@ func (u *upgrade) hasten(ctx context.Context) error {
 	return nil
 }
 
-// release lets go of everything, and waits until all that is not deleted runs.
+// release removes all obstacles, and waits until all machines that are not under deletion run.
 func (u *upgrade) release() {
 	u.t.Helper()
 	for _, h := range u.all() {

@@ -31,12 +31,13 @@ import (
 // upgradeFrom is a flag of `make test-upgrade`.
 var upgradeFrom = flag.String("upgrade.previous", "", "commit whose programs and these take turns; empty: TestUpgrade is skipped")
 
-// upgradePrograms are the programs that take turns.
+// upgradePrograms are the programs that are exchanged.
 var upgradePrograms = []string{fleet.Sets, fleet.Machines}
 
-// TestUpgrade brings a fleet of both APIs into every phase under the programs of another commit, and exchanges these programs abruptly for those of this commit, back, and
-// forward again. The holds of all machines stay meanwhile: the programs replace nothing, delete nothing, create no second instance, and write nothing about a fleet at rest.
-// At last the test releases all holds, and everything completes; then it deletes everything, and nothing is left.
+// TestUpgrade brings a fleet of both APIs into every phase with the programs of another commit. It then exchanges these
+// programs abruptly for those of this commit, back, and forward again. Meanwhile the obstacles of all machines stay: the
+// programs replace nothing, delete nothing, create no second instance, and write nothing about a fleet at rest. Finally the
+// test removes all obstacles, and every operation completes. Then it deletes everything, and nothing is left.
 func TestUpgrade(t *testing.T) {
 	if *upgradeFrom == "" {
 		t.Skip("no commit to upgrade from: run `make test-upgrade`")
@@ -77,12 +78,13 @@ type upgrade struct {
 	gate   *gate
 	lives  *lives
 	calls  string // the log of the infrastructure's calls
-	// stores has the versions whose programs store requests. Those from before decision 41 do not, and drop the requests that others stored.
+	// stores has the versions whose programs store requests. Older programs, from before decision 41, do not store requests,
+	// and drop the stored requests of others.
 	stores map[string]bool
 	began  time.Time
 }
 
-// startUpgrade starts a fleet without machines under the programs in a folder.
+// startUpgrade starts a fleet without machines, with the programs of a folder.
 func startUpgrade(t *testing.T, older string, signal syscall.Signal) *upgrade {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "millwright-upgrade-")
@@ -90,7 +92,7 @@ func startUpgrade(t *testing.T, older string, signal syscall.Signal) *upgrade {
 		t.Fatal(err)
 	}
 	u := &upgrade{t: t, signal: signal, calls: filepath.Join(dir, "calls.jsonl"), lives: &lives{of: map[string]map[string]bool{}}, stores: map[string]bool{bin: true}, began: time.Now()}
-	args := []string{"--machine-safety-orphan-vms-period=2s", "--orphan-grace-period=5s"} // so that the collector has occasions to be wrong
+	args := []string{"--machine-safety-orphan-vms-period=2s", "--orphan-grace-period=5s"} // so that a wrong removal by the collector would be likely
 	if previous.Knows(t.Context(), filepath.Join(older, fleet.Machines), "--call-log=/dev/null") {
 		args = append(args, "--call-log="+u.calls)
 	} else {
@@ -135,7 +137,7 @@ func (u *upgrade) start(version string) {
 	}
 }
 
-// stop ends both programs at the same time, by a signal.
+// stop ends both programs at the same time, with a signal.
 func (u *upgrade) stop() {
 	u.t.Helper()
 	both := slices.Clone(u.Controllers)
@@ -154,7 +156,7 @@ func (u *upgrade) stop() {
 	u.Controllers = nil
 }
 
-// hasInstance reports whether a machine of the name has an instance.
+// hasInstance reports whether a machine with the name has an instance.
 func (u *upgrade) hasInstance(name string) bool {
 	for _, d := range dialects {
 		instances, err := u.console.Instances(u.t.Context(), d.cluster)
@@ -165,14 +167,14 @@ func (u *upgrade) hasInstance(name string) bool {
 	return false
 }
 
-// says writes a line with the time since the fleet was started.
+// says writes a line with the time since the start of the fleet.
 func (u *upgrade) says(format string, args ...any) {
 	u.t.Helper()
 	u.t.Logf("%5.1f s: "+format, append([]any{time.Since(u.began).Seconds()}, args...)...)
 }
 
-// exchange puts the programs of a folder in the place of those that run, when a fleet at rest has just got further machines, which are on their way to an instance, and judges
-// what comes of it.
+// exchange replaces the running programs with those of a folder. Before that, a fleet at rest gets additional machines, which
+// are about to get an instance. Afterwards exchange judges the result.
 func (u *upgrade) exchange(n int, version string) {
 	u.t.Helper()
 	moments := u.moments(n)
@@ -225,19 +227,20 @@ func (u *upgrade) see() sight {
 	return s
 }
 
-// A fleet that was changed comes to rest: there is a lull without any write. In what follows it is not written either. The lull is longer than the seconds for which a new process
-// watches an unhealthy node before a health check says again that it leaves the machine alone: a process begins each timer anew (decision 14).
+// A changed fleet comes to rest: for a time, the programs write nothing. They write nothing afterwards either. The time is
+// longer than a new process watches an unhealthy node before a health check reports again that it does not replace the machine:
+// a process starts each timer again (decision 14).
 const (
 	lull     = 10 * time.Second
 	atRest   = 15 * time.Second
 	restless = time.Minute
 )
 
-// excused is what may be written at rest, and how often. A machine of machine.openshift.io that is refused by each of two choices asks again each minute, and each ask is stored
-// before it is sent, and again with its answer (decision 41).
+// excused are the allowed writes at rest, and their frequency. A machine of machine.openshift.io that both choices refuse
+// repeats its request every minute. Each request is stored before it is sent, and again with its answer (decision 41).
 var excused = map[string]int{fleet.Machines + " patch machines status refused-openshift": 4}
 
-// rests waits until both programs write nothing, and holds that they begin nothing by themselves.
+// rests waits until both programs write nothing, and checks that they begin nothing by themselves.
 func (u *upgrade) rests(when string) {
 	u.t.Helper()
 	began := time.Now()
@@ -255,7 +258,7 @@ func (u *upgrade) rests(when string) {
 	u.says("%s: at rest", when)
 }
 
-// written is what both programs write in a time from now.
+// written returns the writes of both programs in a time from now.
 func (u *upgrade) written(in time.Duration) map[string]int {
 	u.t.Helper()
 	_, end, err := u.writes(0)
@@ -273,7 +276,7 @@ func (u *upgrade) written(in time.Duration) map[string]int {
 // end deletes everything, and waits until nothing is left.
 func (u *upgrade) end() {
 	u.t.Helper()
-	for _, o := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.StatefulSet{}, &corev1.Pod{}} { // pods that may not go, or not all at once
+	for _, o := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.StatefulSet{}, &corev1.Pod{}} { // pods that may not be evicted, or not all at the same time
 		if err := u.Client.DeleteAllOf(u.t.Context(), o, client.InNamespace("default"), client.PropagationPolicy("Background")); err != nil {
 			u.t.Fatal(err)
 		}
@@ -304,7 +307,7 @@ func (u *upgrade) end() {
 	u.says("nothing is left of %d instances", len(u.lives.of))
 }
 
-// detach plays the driver of volumes.
+// detach simulates the driver of volumes.
 func (u *upgrade) detach(ctx context.Context) error {
 	var list storagev1.VolumeAttachmentList
 	if err := u.Client.List(ctx, &list); err != nil {
@@ -322,7 +325,7 @@ func (u *upgrade) detach(ctx context.Context) error {
 	return nil
 }
 
-// left says what is there although everything was deleted.
+// left returns the objects that still exist after everything was deleted.
 func (u *upgrade) left(ctx context.Context) (string, error) {
 	for _, kind := range []string{"MachineDeployment", "MachineSet", "Machine", "MachineClass"} {
 		for _, d := range dialects {
@@ -342,7 +345,7 @@ func (u *upgrade) left(ctx context.Context) (string, error) {
 	return u.atRest(ctx, []string{dialects[0].cluster, dialects[1].cluster}, 0)
 }
 
-// finalizers says which secret is still held.
+// finalizers returns a secret that still has a finalizer.
 func (u *upgrade) finalizers(ctx context.Context) (string, error) {
 	var list corev1.SecretList
 	err := u.Client.List(ctx, &list)

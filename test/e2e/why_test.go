@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// asked runs `kubectl machine why` for scripts. The command fails where nothing is to
-// be explained, and prints its answer nevertheless.
+// asked runs `kubectl machine why` with an output for scripts. If there is nothing to explain, the command fails, but prints
+// its answer.
 func asked(t *testing.T, f *fleet.Fleet, args ...string) (a explain.Answer, failed bool) {
 	t.Helper()
 	c := exec.Command(filepath.Join(bin, "kubectl-machine"), append([]string{"why", "-o", "json", "--kubeconfig", f.Plane.KubeconfigPath}, args...)...)
@@ -32,8 +32,8 @@ func asked(t *testing.T, f *fleet.Fleet, args ...string) (a explain.Answer, fail
 	return a, err != nil
 }
 
-// TestWhy: a machine that cannot join is explained while it waits, when it was
-// given up, and by the evidence that is kept, when it is gone.
+// TestWhy: a machine that cannot join is explained while it waits, after it has failed, and after its deletion from the stored
+// evidence.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)
@@ -53,7 +53,7 @@ func TestWhy(t *testing.T) {
 		return a
 	}
 	a := becomes(explain.Degraded, "AwaitingNode")
-	// These controllers lead without leases, and why says that it looked for one.
+	// These controllers lead without leases, and why reports that it found no lease.
 	others := slices.DeleteFunc(slices.Clone(a.Gaps), func(gap string) bool { return strings.Contains(gap, "it has no lease") })
 	if !strings.Contains(a.Sentence, "no node has joined") || !strings.Contains(a.Sentence, "(limit 40s)") || len(others) > 0 {
 		t.Errorf("while it waits: %+v, not seen %q", a, others)
@@ -73,21 +73,21 @@ func TestWhy(t *testing.T) {
 		t.Errorf("kept is %+v", r)
 	}
 	if len(r.Events) == 0 {
-		t.Error("no event is kept: its own failure was told before")
+		t.Error("no event is stored: its own failure was reported before")
 	}
 
 	kubectl(t, f, "", "-n", d.namespace, "delete", d.machines()+"/"+name, "--timeout=1m")
 	d.gone(t, f, name)
 	a = becomes(explain.Gone, "GivenUp")
 	if a.Evidence == nil || a.API != d.group || a.Namespace != d.namespace {
-		t.Errorf("when it is gone: %+v", a)
+		t.Errorf("after its deletion: %+v", a)
 	}
-	if a, failed := asked(t, f, "machine/why-nobody"); !failed || a.State != explain.Unknown {
+	if a, failed := asked(t, f, "machine/why-unknown"); !failed || a.State != explain.Unknown {
 		t.Errorf("of a machine that never was: failed=%v, %+v", failed, a)
 	}
 }
 
-// TestWhyInOrder: what runs is said to be in order, in both APIs.
+// TestWhyInOrder: running machines are reported as healthy, in both APIs.
 func TestWhyInOrder(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		d.machine(t, f, "why-"+d.name)

@@ -16,18 +16,18 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
-// The lease is short, so that a run has many leaders.
+// The lease is short, so that the leader changes often during a run.
 const leaseTime = 6 * time.Second
 
-// seat is one of the two processes of a program, a leader or a standby. Whoever ends in it by itself is started again, as a
-// kubelet would.
+// seat is one of the two processes of a program, a leader or a standby. If the process ends by itself, another is started, as a
+// kubelet would do.
 type seat struct {
 	w       *world
 	program string
 	n       int
 
 	mu      sync.Mutex
-	version string // the folder of its binaries
+	version string // the folder of the binaries
 	process *proc.Process
 	starts  int
 }
@@ -52,7 +52,7 @@ func (s *seat) startLocked(version string) error {
 	return nil
 }
 
-// keep waits for the end of the process, and follows it up if nobody asked for it.
+// keep waits for the end of the process, and starts another one if no caller requested the end.
 func (s *seat) keep(p *proc.Process, log string) {
 	<-p.Done()
 	s.w.autopsy(s.program, log)
@@ -68,7 +68,7 @@ func (s *seat) keep(p *proc.Process, log string) {
 	}
 }
 
-// autopsy looks for the signs of a crash in the log of a process that has ended.
+// autopsy searches the log of an ended process for the signs of a crash.
 func (w *world) autopsy(program, log string) {
 	raw, err := os.ReadFile(log)
 	if err != nil {
@@ -82,7 +82,7 @@ func (w *world) autopsy(program, log string) {
 	}
 }
 
-// end frees the seat by a signal, and waits until its process has ended.
+// end sends a signal to the process of the seat, and waits until it has ended.
 func (s *seat) end(signal syscall.Signal) error {
 	s.mu.Lock()
 	p := s.process
@@ -110,7 +110,7 @@ func (s *seat) signal(signal syscall.Signal) error {
 	return s.process.Signal(signal)
 }
 
-// args are the command line of a program.
+// args returns the command line of a program.
 func (w *world) args(program, version string, start int) []string {
 	args := []string{
 		"--target-kubeconfig=" + w.proxied(program),
@@ -127,10 +127,10 @@ func (w *world) args(program, version string, start int) []string {
 		"--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup,
 		"--kubemark-dir="+fleet.CloudDir(w.fleet.Dir), "--kubemark-backend=kwok",
 		"--fault-rate=0.05", fmt.Sprintf("--fault-seed=%d", w.seed+uint64(start)),
-		// The collector is quick, so that it has occasions to be wrong.
+		// The orphan collector runs often, so that a wrong removal would be likely.
 		"--machine-safety-orphan-vms-period=5s", "--orphan-grace-period=20s", "--orphan-max-per-hour=1000", "--orphan-max-share=100%",
 	)
-	if w.restores { // a machine whose instance is not put back is not to be waited for
+	if w.restores { // a machine whose instance was lost by a restore does not delay the run
 		args = append(args, "--machine-health-timeout=30s")
 	}
 	if w.recordsCalls[version] {
@@ -139,7 +139,7 @@ func (w *world) args(program, version string, start int) []string {
 	return args
 }
 
-// proxied is the kubeconfig with which a program acts.
+// proxied returns the kubeconfig of a program.
 func (w *world) proxied(program string) string {
 	return filepath.Join(w.dir, program+".proxied.kubeconfig")
 }

@@ -23,7 +23,7 @@ var (
 	apis      = []schema.GroupVersion{openshift, gardener}
 )
 
-// ref names an object.
+// ref identifies an object.
 type ref struct {
 	schema.GroupVersionKind
 	types.NamespacedName
@@ -43,7 +43,7 @@ func (r ref) object() *unstructured.Unstructured {
 	return o
 }
 
-// The fleet that fleet.yaml declares.
+// The objects of fleet.yaml.
 var (
 	sets = []ref{
 		refTo(openshift, "MachineSet", fleet.OpenShiftNamespace, "os-set"),
@@ -56,10 +56,10 @@ var (
 	budget = ref{schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, types.NamespacedName{Namespace: "work", Name: "work"}}
 )
 
-// patience is for how long a user repeats what the API server does not do.
+// patience limits how long a user repeats a request that the API server does not execute.
 const patience = time.Minute
 
-// insist does something until the API server has done it. What is gone meanwhile is no error.
+// insist repeats a request until the API server has executed it. An object that no longer exists is no error.
 func (w *world) insist(ctx context.Context, what string, do func(context.Context) error) error {
 	deadline := time.Now().Add(patience)
 	for {
@@ -103,7 +103,7 @@ func (w *world) list(ctx context.Context, kind string, of ...schema.GroupVersion
 	return out, nil
 }
 
-// pick chooses a machine that is wanted and belongs to a set.
+// pick chooses a machine that belongs to a set and is not under deletion.
 func (w *world) pick(ctx context.Context, n int, of ...schema.GroupVersion) (found ref, ok bool, err error) {
 	err = w.insist(ctx, "choose a machine", func(ctx context.Context) error {
 		machines, err := w.list(ctx, "Machine", of...)
@@ -119,7 +119,7 @@ func (w *world) pick(ctx context.Context, n int, of ...schema.GroupVersion) (fou
 	return found, ok, err
 }
 
-// act does a step of the plan.
+// act performs a step of the plan.
 func (w *world) act(ctx context.Context, s step) error {
 	w.count("step " + s.What)
 	switch s.What {
@@ -148,7 +148,7 @@ func (w *world) act(ctx context.Context, s step) error {
 	return w.actOn(ctx, m, s)
 }
 
-// actOn does a step to a machine.
+// actOn performs a step on a machine.
 func (w *world) actOn(ctx context.Context, m ref, s step) error {
 	switch s.What {
 	case doHook:
@@ -171,7 +171,7 @@ func (w *world) actOn(ctx context.Context, m ref, s step) error {
 	return w.remove(ctx, m)
 }
 
-// roll asks for other machines than there are.
+// roll changes the template, so that all machines are replaced.
 func (w *world) roll(ctx context.Context, d ref, n int) error {
 	if d.GroupVersion() == gardener {
 		class := "v1"
@@ -193,7 +193,7 @@ func (w *world) roll(ctx context.Context, d ref, n int) error {
 	return w.patch(ctx, d, `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"v%d"}}}}}}`, n%5)
 }
 
-// hook deletes a machine with hooks, and takes them off one after the other.
+// hook deletes a machine with hooks, and removes the hooks one after the other.
 func (w *world) hook(ctx context.Context, m ref, s step) error {
 	const on = `{"spec":{"lifecycleHooks":{"preDrain":[{"name":"backup","owner":"history"}],"preTerminate":[{"name":"audit","owner":"history"}]}}}`
 	if err := w.patch(ctx, m, on); err != nil {
@@ -210,7 +210,7 @@ func (w *world) hook(ctx context.Context, m ref, s step) error {
 	return w.patch(ctx, m, `{"spec":{"lifecycleHooks":null}}`)
 }
 
-// tidy deletes the machines that were labelled out of their sets.
+// tidy deletes the machines whose labels no longer match their sets.
 func (w *world) tidy(ctx context.Context) error {
 	w.mu.Lock()
 	strays := w.strays

@@ -16,8 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
-// journal is the log of the infrastructure: the controllers append what they call, and this process what comes of it, and
-// what it does itself.
+// journal is the log of the infrastructure. The controllers append their calls. This process appends the results, and its own
+// actions.
 type journal struct {
 	path  string
 	cloud string // the folder of the instances
@@ -28,7 +28,7 @@ type journal struct {
 	err  error
 }
 
-// kept is an instance as the provider keeps it in its folder.
+// kept is an instance as the provider stores it in its folder.
 type kept struct {
 	ID      string    `json:"id"`
 	Cluster string    `json:"cluster"`
@@ -60,7 +60,7 @@ func (j *journal) write(e checker.Event) {
 	j.err = errors.Join(j.err, err)
 }
 
-// mark writes down what the world did.
+// mark records an action of the world.
 func (j *journal) mark(e checker.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -68,8 +68,8 @@ func (j *journal) mark(e checker.Event) {
 	j.write(e)
 }
 
-// watch looks at the folder of the instances until ctx is done. An instance is there for longer than it takes to look: its
-// class has it end slowly.
+// watch watches the folder of the instances until ctx is done. The machine class delays the end of an instance, so that watch
+// sees every instance.
 func (j *journal) watch(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := j.look(); err != nil {
@@ -103,7 +103,7 @@ func (j *journal) look() error {
 			return err
 		}
 		seen := record.Sight{ID: r.ID, Cluster: r.Cluster, UID: r.UID, Machine: r.Node, Made: r.Created, Ending: r.Deleted}
-		if !r.Deleted.IsZero() { // its file stays until somebody asks for it
+		if !r.Deleted.IsZero() { // the file stays until a caller asks for the instance
 			seen.Over = r.Deleted.Add(r.Traits.DeleteLatency)
 		}
 		all = append(all, seen)
@@ -116,14 +116,14 @@ func (j *journal) look() error {
 	return j.err
 }
 
-// living are the instances that are there.
+// living returns the existing instances.
 func (j *journal) living() []record.Sight {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.seen.Living()
 }
 
-// instances are those that are there, by the UID of their machine.
+// instances returns the existing instances, by the UID of their machine.
 func (j *journal) instances() map[string][]record.Sight {
 	out := map[string][]record.Sight{}
 	for _, s := range j.living() {
@@ -132,7 +132,7 @@ func (j *journal) instances() map[string][]record.Sight {
 	return out
 }
 
-// alive are the IDs of the instances that are there.
+// alive returns the IDs of the existing instances.
 func (j *journal) alive() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range j.living() {
@@ -141,7 +141,7 @@ func (j *journal) alive() map[string]bool {
 	return out
 }
 
-// leftovers are the disks and network interfaces that are there.
+// leftovers returns the existing disks and network interfaces.
 func (j *journal) leftovers() (string, error) {
 	var left []string
 	for _, kind := range []string{"nic", "disk"} {

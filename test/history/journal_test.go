@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// TestJournal: the log has an instance's beginning, the time at which it was told to end, and its end, as the provider keeps
-// them.
+// TestJournal: the log records the start of an instance, the time of the request to terminate it, and its end, as the provider
+// stores them.
 func TestJournal(t *testing.T) {
 	cloud, path := t.TempDir(), filepath.Join(t.TempDir(), "cloud.jsonl")
 	j, err := newJournal(path, cloud)
@@ -45,7 +45,7 @@ func TestJournal(t *testing.T) {
 	if _, err := s.Delete(ctx, of, nil); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the instance is gone", func() bool { return len(j.instances()) == 0 })
+	await(t, "the instance has ended", func() bool { return len(j.instances()) == 0 })
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)

@@ -14,40 +14,40 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 )
 
-// instanceOf is the annotation that names a node's instance.
+// instanceOf is the annotation that names the instance of a node.
 const instanceOf = "millwright.dev/kubemark-instance"
 
-// nobody holds the leases of kubelets that are silent. kwok plays no node, and no pod there, whose lease another one holds,
-// and takes no lease over before it is over: a day is longer than a run. Nobody renews it, so that kube-controller-manager
-// finds the node Unknown, as it would one whose kubelet is gone.
+// silentHolder is the holder of the leases of silent kubelets. kwok simulates no node, and no pod on it, while another process
+// holds the lease of the node. It does not take over the lease, because the lease is longer than a run. The lease is not
+// renewed, so that kube-controller-manager sets the node to Unknown, as for a kubelet that has ended.
 const (
-	nobody  = "history-nobody"
-	forLong = 24 * time.Hour
+	silentHolder = "history-silent"
+	forLong      = 24 * time.Hour
 )
 
-// While etcd is put back and nodes lose their instances, silence is noticed sooner than by default, in 24 s instead of 50 s.
-// Leases are renewed every quarter of their time, so that it is longer than two renewals and the longest pause of the API
+// In a run in which etcd is restored and nodes lose their instances, silence is noticed after 24 s instead of the default of 50
+// s. A lease is renewed after a quarter of its duration. So 24 s are longer than two renewals and the longest pause of the API
 // server.
 var (
 	noticesSoon = "--node-monitor-grace-period=24s"
 	renewsSoon  = "--node-lease-duration-seconds=20"
 )
 
-// kubelets lets kubelets fall silent, until ctx is done, when their instances are gone. kwok would keep their nodes Ready for
-// ever. What does not succeed, because the API server is away, does so the next time.
+// kubelets makes kubelets silent after their instances have ended, until ctx is done. kwok would keep their nodes Ready
+// forever. A request that fails because the API server is down is repeated.
 func (w *world) kubelets(ctx context.Context) {
 	for wait(ctx, time.Second) {
 		_ = w.silenceTheDead(ctx)
 	}
 }
 
-// silenceTheDead silences the nodes whose instances are gone.
+// silenceTheDead makes the kubelets silent whose instances have ended.
 func (w *world) silenceTheDead(ctx context.Context) error {
 	nodes, err := w.list(ctx, "Node", schema.GroupVersion{Version: "v1"})
 	if err != nil {
 		return err
 	}
-	// After the nodes: an instance is there before its node.
+	// After the nodes: an instance exists before its node.
 	if err := w.log.look(); err != nil {
 		return err
 	}
@@ -63,8 +63,9 @@ func (w *world) silenceTheDead(ctx context.Context) error {
 	return nil
 }
 
-// silenceNode takes the lease of a node's kubelet, and renews it for the last time: kube-controller-manager passes over a node whose
-// lease was written and not renewed, since it takes its own cache for stale then. A lease that kwok has not made yet is taken later.
+// silenceNode takes the lease of the kubelet of a node, and renews it one last time. kube-controller-manager would ignore a
+// lease that was written and not renewed, because it treats its own cache as stale. A lease that kwok has not created yet is
+// taken later.
 func (w *world) silenceNode(ctx context.Context, node *unstructured.Unstructured) error {
 	lease := &unstructured.Unstructured{}
 	lease.SetGroupVersionKind(schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"})
@@ -72,11 +73,11 @@ func (w *world) silenceNode(ctx context.Context, node *unstructured.Unstructured
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity"); holder == nobody {
+	if holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity"); holder == silentHolder {
 		return nil
 	}
 	spec := map[string]any{
-		"holderIdentity": nobody, "leaseDurationSeconds": int64(forLong.Seconds()), "renewTime": time.Now().UTC().Format(metav1.RFC3339Micro),
+		"holderIdentity": silentHolder, "leaseDurationSeconds": int64(forLong.Seconds()), "renewTime": time.Now().UTC().Format(metav1.RFC3339Micro),
 	}
 	for field, value := range spec {
 		if err := unstructured.SetNestedField(lease.Object, value, "spec", field); err != nil {
@@ -88,7 +89,7 @@ func (w *world) silenceNode(ctx context.Context, node *unstructured.Unstructured
 		w.count("silent kubelets")
 		say("node %s has lost its instance, and its kubelet falls silent", node.GetName())
 	}
-	if apierrors.IsConflict(err) { // it was renewed just now
+	if apierrors.IsConflict(err) { // kwok renewed the lease in between
 		return nil
 	}
 	return err

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 )
 
-// TestKubeletsFallSilent: those whose instance is gone, and no others.
+// TestKubeletsFallSilent: only kubelets whose instance has ended become silent.
 func TestKubeletsFallSilent(t *testing.T) {
 	const kwok = "kwok"
 	cloud := t.TempDir()
@@ -35,7 +35,7 @@ func TestKubeletsFallSilent(t *testing.T) {
 		silent       bool
 	}{
 		{"its instance is there", "lives", map[string]string{devplane.KwokNodeAnnotation: devplane.KwokNodeValue, instanceOf: "i-1"}, false},
-		{"its instance is gone", "gone", map[string]string{devplane.KwokNodeAnnotation: devplane.KwokNodeValue, instanceOf: "i-2"}, true},
+		{"its instance does not exist", "gone", map[string]string{devplane.KwokNodeAnnotation: devplane.KwokNodeValue, instanceOf: "i-2"}, true},
 		{"another instance has its name now", "lives", map[string]string{devplane.KwokNodeAnnotation: devplane.KwokNodeValue, instanceOf: "i-0"}, true},
 		{"kwok does not play it", "real", nil, false},
 	} {

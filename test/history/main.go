@@ -1,5 +1,5 @@
-// Command history runs the real controllers against a real API server while users and troubles come upon them, records all
-// calls of the infrastructure and all writes of the API, and has the record judged: `make test-history`, docs/testing.md.
+// Command history runs the real controllers against a real API server while it simulates users and faults. It records all calls
+// of the infrastructure and all writes of the API, and checks the record: `make test-history`, docs/testing.md.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/previous"
 )
 
-// options are the command line.
+// options are the flags of the command.
 type options struct {
 	seed     uint64
 	minutes  float64
@@ -125,7 +125,7 @@ func (w *world) builds(commit string) error {
 	return nil
 }
 
-// live plays rounds until the time is over, and ends the fleet.
+// live runs rounds until the time is over, and stops the fleet.
 func (w *world) live(o *options) error {
 	if err := w.start(); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (w *world) live(o *options) error {
 	return w.finish()
 }
 
-// repository is the folder with go.mod above the working folder.
+// repository returns the folder with go.mod, above the working folder.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {

@@ -22,7 +22,7 @@ const (
 	contSignal = syscall.SIGCONT
 )
 
-// nemesis is one kind of trouble. It lasts until ctx is done, or for as long as it takes, and leaves the world as it was.
+// nemesis is one kind of fault. It lasts until ctx is done or its own end, and then restores the former state of the world.
 type nemesis func(ctx context.Context, w *world, r *rand.Rand) error
 
 var troubles = map[string]nemesis{
@@ -40,10 +40,10 @@ var troubles = map[string]nemesis{
 	comesRestore:  restore,
 }
 
-// resources are those whose watches the controllers live by.
+// resources are the resources whose watches the controllers need.
 var resources = []string{"machines", "machinesets", "machinedeployments", "nodes", "pods"}
 
-// wait waits, and says whether there is time left.
+// wait waits, and returns false if the time is over.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -62,7 +62,7 @@ func (w *world) anyone(r *rand.Rand) *seat {
 	return w.seats[programs[r.IntN(len(programs))]][r.IntN(2)]
 }
 
-// kill kills processes at any moment, at times both of a program.
+// kill kills processes at random times, sometimes both processes of a program.
 func kill(ctx context.Context, w *world, r *rand.Rand) error {
 	for wait(ctx, millis(r, 200, 2500)) {
 		s := w.anyone(r)
@@ -84,8 +84,8 @@ func kill(ctx context.Context, w *world, r *rand.Rand) error {
 	return nil
 }
 
-// stop stops one process of a program for longer than its lease, and then the other one: whoever led comes back to find that
-// somebody else does.
+// stop stops one process of a program for longer than its lease, and then the other one. The former leader continues, and finds
+// that the other process leads.
 func stop(_ context.Context, w *world, r *rand.Rand) error {
 	both := w.seats[programs[r.IntN(len(programs))]]
 	for _, s := range both {
@@ -102,7 +102,7 @@ func stop(_ context.Context, w *world, r *rand.Rand) error {
 	return nil
 }
 
-// pause stops the API server.
+// pause stops the API server for a while.
 func pause(ctx context.Context, w *world, r *rand.Rand) error {
 	server, ok := w.fleet.Plane.Component(devplane.APIServer)
 	if !ok {
@@ -120,7 +120,7 @@ func pause(ctx context.Context, w *world, r *rand.Rand) error {
 	return nil
 }
 
-// weathers has both controllers in some weather.
+// weathers sets the same weather for both controllers.
 func weathers(change weather) nemesis {
 	return func(ctx context.Context, w *world, _ *rand.Rand) error {
 		w.each(change)
@@ -130,7 +130,7 @@ func weathers(change weather) nemesis {
 	}
 }
 
-// hang lets requests of one program wait, and then pass.
+// hang delays requests of one program.
 func hang(ctx context.Context, w *world, r *rand.Rand) error {
 	for wait(ctx, millis(r, 300, 1500)) {
 		p := w.proxies[programs[r.IntN(len(programs))]]
@@ -141,7 +141,7 @@ func hang(ctx context.Context, w *world, r *rand.Rand) error {
 	return nil
 }
 
-// cut cuts watches of one resource, or all, again and again.
+// cut repeatedly cuts the watches of one resource, or of all.
 func cut(ctx context.Context, w *world, r *rand.Rand) error {
 	for wait(ctx, millis(r, 100, 600)) {
 		what := append([]string{"*"}, resources...)[r.IntN(len(resources)+1)]
@@ -152,7 +152,7 @@ func cut(ctx context.Context, w *world, r *rand.Rand) error {
 	return nil
 }
 
-// silence lets the watches of one resource tell nothing, while all others go on.
+// silence stops the events of the watches of one resource, while all others continue.
 func silence(ctx context.Context, w *world, r *rand.Rand) error {
 	for wait(ctx, millis(r, 100, 500)) {
 		w.each(weather{silent: resources[r.IntN(len(resources))]})
@@ -162,7 +162,7 @@ func silence(ctx context.Context, w *world, r *rand.Rand) error {
 	return nil
 }
 
-// denied changes the infrastructure's password, and tells the controllers some time later.
+// denied changes the password of the infrastructure, and gives it to the controllers some time later.
 func denied(ctx context.Context, w *world, r *rand.Rand) error {
 	file := filepath.Join(fleet.CloudDir(w.fleet.Dir), "password")
 	for wait(ctx, millis(r, 200, 1000)) {
@@ -181,8 +181,8 @@ func denied(ctx context.Context, w *world, r *rand.Rand) error {
 	return nil
 }
 
-// exchange lets the binaries of the previous commit be standbys under the same leases, take over, and be taken over from: first
-// in a quiet fleet, then in the middle of whatever users ask for.
+// exchange starts the binaries of the previous commit as standbys under the same leases. They take over, and are taken over
+// from: first in a quiet fleet, then during changes by users.
 func exchange(_ context.Context, w *world, r *rand.Rand) error {
 	began := time.Now()
 	if err := w.downAndUp(r); err != nil {
@@ -194,7 +194,7 @@ func exchange(_ context.Context, w *world, r *rand.Rand) error {
 	return w.downAndUp(r)
 }
 
-// downAndUp exchanges the present binaries for the previous ones and back.
+// downAndUp replaces the present binaries with the previous ones, and then restores the present ones.
 func (w *world) downAndUp(r *rand.Rand) error {
 	for _, program := range programs {
 		both := w.seats[program]
@@ -203,10 +203,10 @@ func (w *world) downAndUp(r *rand.Rand) error {
 			to   string
 			how  syscall.Signal
 		}{
-			{1, w.previous, syscall.SIGTERM}, // the previous one as a standby
-			{0, w.previous, syscall.SIGKILL}, // it leads once the lease is over
-			{0, w.now, syscall.SIGTERM},      // the present one as its standby
-			{1, w.now, syscall.SIGTERM},      // it leads at once
+			{1, w.previous, syscall.SIGTERM}, // a previous binary as a standby
+			{0, w.previous, syscall.SIGKILL}, // it leads after the lease has expired
+			{0, w.now, syscall.SIGTERM},      // a present binary as its standby
+			{1, w.now, syscall.SIGTERM},      // it leads immediately
 		} {
 			w.count("exchanges")
 			if err := both[change.seat].end(change.how); err != nil {
@@ -224,14 +224,14 @@ func (w *world) downAndUp(r *rand.Rand) error {
 	return nil
 }
 
-// play plays a round, and says whether the fleet settled after it.
+// play runs a round, and returns whether the fleet settled after it.
 func (w *world) play(number int, r round) (settled bool, err error) {
 	say("round %d: %s", number, r)
 	ctx, cancel := context.WithTimeout(w.ctx, r.Length)
 	defer cancel()
 	begun := make(chan struct{})
 	w.begin = sync.OnceFunc(func() { close(begun) })
-	if r.Comes[0] != comesExchange { // which begins with a quiet fleet
+	if r.Comes[0] != comesExchange { // exchange begins with a quiet fleet
 		w.begin()
 	}
 	var all sync.WaitGroup
@@ -261,7 +261,7 @@ func (w *world) play(number int, r round) (settled bool, err error) {
 		return false, err
 	}
 	return w.settle(fmt.Sprintf("round %d: settled", number), settleTime(r.Comes), func(ctx context.Context) (string, error) {
-		if err := w.mend(ctx); err != nil {
+		if err := w.repair(ctx); err != nil {
 			return "", err
 		}
 		return w.unsettled(ctx)

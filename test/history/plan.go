@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// What users do to the fleet.
+// The changes that users request.
 const (
-	doScale   = "scale"   // a set or deployment wants another number
-	doRoll    = "roll"    // a deployment wants other machines
+	doScale   = "scale"   // the number of machines of a set or deployment changes
+	doRoll    = "roll"    // the template of a deployment changes
 	doDelete  = "delete"  // a machine is deleted
-	doHook    = "hook"    // hooks are put on a machine, which is deleted, and taken off one after the other
-	doStray   = "stray"   // a machine is labelled out of its set, and deleted at the end of the round
-	doBudget  = "budget"  // the pods' budget allows nothing for a while
-	doExclude = "exclude" // a machine is deleted that need not be drained
-	doCluster = "cluster" // a deployment's template gets another cluster label
+	doHook    = "hook"    // hooks are added to a machine, the machine is deleted, and the hooks are removed one after the other
+	doStray   = "stray"   // the labels of a machine no longer match its set, and the machine is deleted at the end of the round
+	doBudget  = "budget"  // the budget of the pods allows no eviction for a while
+	doExclude = "exclude" // a machine is deleted that is excluded from draining
+	doCluster = "cluster" // the cluster label in the template of a deployment changes
 )
 
-// What comes upon the controllers.
+// The faults.
 const (
 	comesKill     = "kill"     // processes are killed
 	comesStop     = "stop"     // processes are stopped for longer than their leases, one after the other
@@ -30,29 +30,29 @@ const (
 	comesHang     = "hang"     // requests hang
 	comesLose     = "lose"     // replies to writes are lost
 	comesCut      = "cut"      // watches are cut
-	comesSilence  = "silence"  // watches of one resource tell nothing
+	comesSilence  = "silence"  // watches of one resource send no events
 	comesDenied   = "denied"   // the infrastructure denies the credentials
-	comesExchange = "exchange" // binaries are exchanged for those of the previous commit, and back
-	comesRestore  = "restore"  // etcd is put back to what it was some seconds before
+	comesExchange = "exchange" // binaries are replaced with those of the previous commit, and back
+	comesRestore  = "restore"  // etcd is restored to its state of some seconds before
 )
 
-// optional are what switches turn on. They excuse nothing: both pass. With restores others wait less than by default
-// ([noticesSoon], --machine-health-timeout), and edits of the cluster label change the plan of every seed.
+// optional are the faults and changes that flags switch on. A run must pass with each of them. With restores, others wait less
+// than by default ([noticesSoon], --machine-health-timeout). Edits of the cluster label change the plan of every seed.
 var optional = []string{comesRestore, doCluster}
 
-// step is one thing that a user does. Target and N choose among what there is.
+// step is one action of a user. Target and N choose among the existing objects.
 type step struct {
 	After     time.Duration
 	What      string
 	Target, N int
 }
 
-// round is a stretch of trouble, after which the fleet gets the time to settle.
+// round is a period of faults. After it, the fleet has time to settle.
 type round struct {
 	Comes  []string
 	Length time.Duration
 	Steps  []step
-	// Seed is that of what comes upon the controllers.
+	// Seed is the seed of the faults.
 	Seed uint64
 }
 
@@ -64,10 +64,10 @@ func (r round) String() string {
 	return fmt.Sprintf("%s for %.1fs: %s", strings.Join(r.Comes, "+"), r.Length.Seconds(), strings.Join(steps, " "))
 }
 
-// planner draws rounds. The seed and the switches decide all of them.
+// planner draws rounds. The seed and the flags determine all of them.
 type planner struct {
 	rand  *rand.Rand
-	kinds []string // what comes alone, and has not come yet
+	kinds []string // the kinds of faults that have not occurred alone yet
 	does  []string
 	mixes []string
 }
@@ -89,7 +89,7 @@ func newPlanner(seed uint64, exchange bool, on []string) *planner {
 		p.does = append(p.does, doCluster)
 	}
 	p.rand.Shuffle(len(p.kinds), func(i, j int) { p.kinds[i], p.kinds[j] = p.kinds[j], p.kinds[i] })
-	// What changes most comes first, so that a short run has it.
+	// The most effective changes come first, so that a short run includes them.
 	slices.SortStableFunc(p.kinds, func(a, b string) int { return rank(a) - rank(b) })
 	return p
 }
@@ -101,7 +101,7 @@ func rank(kind string) int {
 	return 1
 }
 
-// next draws a round: every kind of trouble once by itself, then two at a time.
+// next draws a round: first every kind of fault alone, then two at a time.
 func (p *planner) next() round {
 	r := round{Length: 6*time.Second + p.upTo(6*time.Second), Seed: p.rand.Uint64()}
 	if len(p.kinds) > 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlanFollowsFromItsSeed: a seed is enough to play a run again.
+// TestPlanFollowsFromItsSeed: a seed is enough to repeat a run.
 func TestPlanFollowsFromItsSeed(t *testing.T) {
 	said := func(seed uint64) (out []string) {
 		p := newPlanner(seed, true, optional)
@@ -22,7 +22,7 @@ func TestPlanFollowsFromItsSeed(t *testing.T) {
 	}
 }
 
-// TestEveryTroubleComesOnce: a run that is long enough has everything, and nothing that is switched off.
+// TestEveryTroubleComesOnce: a sufficiently long run has every kind of fault that is switched on, and no other.
 func TestEveryTroubleComesOnce(t *testing.T) {
 	for _, on := range [][]string{nil, optional} {
 		p := newPlanner(7, true, on)

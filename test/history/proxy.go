@@ -17,21 +17,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/apiproxy"
 )
 
-// weather is what comes upon the requests that pass a proxy. The zero weather is fair.
+// weather are the faults of requests that pass a proxy. The zero weather has no faults.
 type weather struct {
-	// hang keeps requests, and what watches tell, until it is over.
+	// hang delays requests and the events of watches until it is over.
 	hang bool
-	// refuse is the share of requests that is answered with code, and not passed on; with retryAfter, in seconds, where
-	// that is not zero.
+	// refuse is the share of requests that the proxy answers with code and does not forward. If retryAfter, in seconds, is not
+	// zero, the answer has it.
 	refuse           float64
 	code, retryAfter int
-	// lose is the share of writes whose reply is lost after the API server did them.
+	// lose is the share of writes whose reply is lost after the API server has executed them.
 	lose float64
-	// silent is the resource about which watches tell nothing; "*" for all.
+	// silent is the resource whose watches send no events; "*" for all.
 	silent string
 }
 
-// proxy stands between a controller and its API server.
+// proxy forwards the requests of a controller to its API server.
 type proxy struct {
 	*httptest.Server
 
@@ -61,7 +61,7 @@ func newProxy(config *rest.Config, seed uint64) (*proxy, error) {
 	return p, nil
 }
 
-// kubeconfig leads through the proxy.
+// kubeconfig returns a kubeconfig for the proxy.
 func (p *proxy) kubeconfig(path string) error {
 	raw, err := apiproxy.Kubeconfig(p.Server)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *proxy) set(w weather) {
 	p.changed = make(chan struct{})
 }
 
-// cut ends the watches of a resource, or all with "*", and says how many.
+// cut ends the watches of a resource, or all with "*", and returns their number.
 func (p *proxy) cut(resource string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,14 +92,14 @@ func (p *proxy) cut(resource string) (n int) {
 	return n
 }
 
-// falls draws whether something comes upon a request.
+// falls draws whether a fault hits a request.
 func (p *proxy) falls(share func(weather) float64) (weather, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.now, p.rand.Float64() < share(p.now)
 }
 
-// await returns when the weather is not so any more, or when nobody waits.
+// await returns after the weather has changed, or after the client has ended the request.
 func (p *proxy) await(ctx context.Context, so func(weather) bool) error {
 	for {
 		p.mu.Lock()
@@ -145,7 +145,7 @@ func (p *proxy) serve(pass http.Handler, w http.ResponseWriter, r *http.Request)
 	pass.ServeHTTP(w, r)
 }
 
-// reply loses replies of writes, and holds what watches tell.
+// reply loses replies of writes, and delays the events of watches.
 func (p *proxy) reply(r *http.Response) error {
 	if isWatch(r.Request) {
 		r.Body = &held{ReadCloser: r.Body, await: func() error {
@@ -163,7 +163,7 @@ func (p *proxy) reply(r *http.Response) error {
 	return nil
 }
 
-// held is a body that is read on when the weather allows it.
+// held is a body that is read when the weather allows it.
 type held struct {
 	io.ReadCloser
 	await func() error
@@ -182,7 +182,7 @@ func isWatch(r *http.Request) bool {
 	return v == "true" || v == "1"
 }
 
-// resourceOf is the resource in a path of the API: that of /apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME.
+// resourceOf returns the resource in a path of the API: /apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME.
 func resourceOf(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	skip := 2 // api, v1

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// proxied is a proxy before an API server that counts writes and whose watches tell a line in every millisecond.
+// proxied is a proxy for an API server that counts writes and whose watches send a line every millisecond.
 func proxied(t *testing.T) (p *proxy, client *http.Client, writes *atomic.Int64) {
 	t.Helper()
 	writes = &atomic.Int64{}
@@ -52,7 +52,7 @@ func proxied(t *testing.T) (p *proxy, client *http.Client, writes *atomic.Int64)
 
 const machinesPath = "/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines"
 
-// post makes a write, and returns the status and Retry-After of its answer.
+// post sends a write, and returns the status and Retry-After of the answer.
 func post(ctx context.Context, t *testing.T, c *http.Client, p *proxy) (status int, after string, err error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+machinesPath, http.NoBody)
@@ -67,7 +67,7 @@ func post(ctx context.Context, t *testing.T, c *http.Client, p *proxy) (status i
 	return res.StatusCode, res.Header.Get("Retry-After"), nil
 }
 
-// TestWeather: what comes upon a request, and whether the API server has seen it all the same.
+// TestWeather: the answers to a request in each weather, and whether the API server has received the request.
 func TestWeather(t *testing.T) {
 	p, client, writes := proxied(t)
 	tests := []struct {
@@ -98,7 +98,7 @@ func TestWeather(t *testing.T) {
 	}
 }
 
-// TestWatches: watches fall silent and go on, and are cut, by resource.
+// TestWatches: watches become silent, continue and are cut, by resource.
 func TestWatches(t *testing.T) {
 	p, client, _ := proxied(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+machinesPath+"?watch=true", http.NoBody)
@@ -118,7 +118,7 @@ func TestWatches(t *testing.T) {
 		}
 	}()
 	flows := func(within time.Duration) bool {
-		for range cap(lines) + 64 { // what is on its way still arrives
+		for range cap(lines) + 64 { // lines on their way still arrive
 			select {
 			case _, ok := <-lines:
 				if !ok {
@@ -148,6 +148,6 @@ func TestWatches(t *testing.T) {
 	if p.cut("nodes") != 0 || p.cut("machines") != 1 {
 		t.Error("one watch, of machines, was there to be cut")
 	}
-	for range lines { // ends when the watch does
+	for range lines { // ends with the watch
 	}
 }

@@ -36,7 +36,7 @@ func load(dir string) (checker.Run, error) {
 	return run, err
 }
 
-// report judges a run, tells what it came to, and proves that the judge would have seen it otherwise.
+// report judges a run, prints a summary, and proves that the checker would have found violations.
 func report(dir string, counts map[string]int) (broken bool, err error) {
 	began := time.Now()
 	run, err := load(dir)

@@ -22,8 +22,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
-// restore puts etcd back to what it was some seconds before. Controllers run on, and do not reach the API server until
-// everything was listed, so that the history that goes on begins with what was put back.
+// restore restores etcd to its state of some seconds before. The controllers continue to run, but reach the API server only
+// after everything was listed. So the record continues with the restored state.
 func restore(ctx context.Context, w *world, r *rand.Rand) error {
 	data := filepath.Join(w.fleet.Plane.Dir, "etcd")
 	copied := filepath.Join(w.dir, "etcd-copy")
@@ -36,7 +36,7 @@ func restore(ctx context.Context, w *world, r *rand.Rand) error {
 	if err := w.fleet.Plane.Stop(w.ctx); err != nil {
 		return err
 	}
-	until := time.Now() // what had passed the proxies before may have been written until the API server ended
+	until := time.Now() // the API server may have executed requests that passed the proxies until it ended
 	if err := os.RemoveAll(data); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func restore(ctx context.Context, w *world, r *rand.Rand) error {
 	return nil
 }
 
-// snapshot copies etcd's folder while etcd stands still, which is what a crash at that moment would leave.
+// snapshot copies the folder of etcd while etcd is stopped. A crash at this moment would leave the same files.
 func (w *world) snapshot(data, into string) error {
 	etcd, ok := w.fleet.Plane.Component(devplane.Etcd)
 	if !ok {
@@ -82,7 +82,7 @@ func (w *world) snapshot(data, into string) error {
 	return nil
 }
 
-// listAll lists everything as the user whose lists are in the audit log.
+// listAll lists all objects, as the user whose lists are in the audit log.
 func (w *world) listAll() error {
 	c, err := w.clientOf(census)
 	if err != nil {
@@ -104,14 +104,14 @@ func (w *world) listAll() error {
 	return nil
 }
 
-// registered is the label of nodes that register made. Their instances know nothing of them.
+// registered is the label of nodes that register created. Their instances do not know them.
 const registered = "history/registered"
 
-// approveOrphans is the annotation with which a person allows the removal of instances, by their provider IDs.
+// approveOrphans is the annotation in which an operator allows the removal of instances, by their provider IDs.
 const approveOrphans = "millwright.dev/approve-orphan-removal"
 
-// register plays the kubelets, which register again where etcd has forgotten their nodes, and the cloud controller manager,
-// which deletes the nodes of instances that are not there.
+// register simulates the kubelets, which register again after etcd has lost their nodes, and the cloud controller manager,
+// which deletes the nodes of instances that do not exist.
 func (w *world) register(ctx context.Context) error {
 	wanted := w.byNode()
 	nodes, err := w.list(ctx, "Node", schema.GroupVersion{Version: "v1"})
@@ -142,7 +142,7 @@ func (w *world) register(ctx context.Context) error {
 	return nil
 }
 
-// byNode are the instances by the names of their nodes.
+// byNode returns the instances by the names of their nodes.
 func (w *world) byNode() map[string]record.Sight {
 	out := map[string]record.Sight{}
 	for _, s := range w.log.living() {
@@ -151,11 +151,11 @@ func (w *world) byNode() map[string]record.Sight {
 	return out
 }
 
-// mend does what falls to others after a restore: it deletes the machines of machine.openshift.io that were put back without
-// their instances and failed, as their operator would, and the nodes of instances that ended, as the cloud controller manager
-// would; and as the operator it allows the removal of instances whose machines were cut off. Their nodes are Ready, so that
-// nobody removes them unasked.
-func (w *world) mend(ctx context.Context) error {
+// repair does the work of others after a restore. As an operator, it deletes machines of machine.openshift.io that were
+// restored without their instances and failed. As the cloud controller manager, it deletes the nodes of ended instances. As an
+// operator, it also allows the removal of instances whose machines were lost: their nodes are Ready, so Millwright does not
+// remove them without an approval.
+func (w *world) repair(ctx context.Context) error {
 	if !w.restores {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// TestApprove: a person allows by name that instances without a machine are removed, and takes the word back.
+// TestApprove: an operator allows the removal of named instances without a machine, and withdraws the approval.
 func TestApprove(t *testing.T) {
 	cloud := t.TempDir()
 	for name, raw := range map[string]string{"has": `{"id":"i-1","uid":"u-1","node":"has"}`, "cut": `{"id":"i-2","uid":"u-2","node":"cut"}`} {
@@ -52,7 +52,7 @@ func TestApprove(t *testing.T) {
 		want   string
 	}{
 		{"one instance has no machine", func() error { return nil }, "kubemark://cut"},
-		{"it is gone", func() error { return os.RemoveAll(filepath.Join(cloud, "clusters", "c", "machines", "cut")) }, ""},
+		{"the instance is removed", func() error { return os.RemoveAll(filepath.Join(cloud, "clusters", "c", "machines", "cut")) }, ""},
 	} {
 		if err := step.change(); err != nil {
 			t.Fatal(err)

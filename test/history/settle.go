@@ -12,15 +12,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
-// settles is how long the fleet may take, on a machine that is busy, to become what it should be. A drain that waits for a
-// budget tries again within 30 s.
+// settles limits the time in which the fleet must reach the wanted state, on a busy computer. A drain that waits for a budget
+// tries again within 30 s.
 const settles = 100 * time.Second
 
-// asksAgain is after what time machine.sapcloud.io asks again for what was denied to a machine. Credentials that were mended wake
-// nobody.
+// asksAgain is the time after which machine.sapcloud.io repeats a denied request for a machine. A corrected secret does not
+// trigger a reconcile.
 const asksAgain = 3 * time.Minute
 
-// settleTime is how long the fleet may take after what came upon it.
+// settleTime returns the time that the fleet has after the faults.
 func settleTime(comes []string) time.Duration {
 	if slices.Contains(comes, comesDenied) {
 		return settles + asksAgain
@@ -28,8 +28,8 @@ func settleTime(comes []string) time.Duration {
 	return settles
 }
 
-// settle waits until missing finds nothing, and says whether it did within the time. That the fleet is at rest, or what is
-// missing in the end, is a mark in the log.
+// settle waits until missing returns nothing, and returns whether it did in time. It marks the settled fleet, or the last
+// missing state, in the log.
 func (w *world) settle(what string, within time.Duration, missing func(context.Context) (string, error)) bool {
 	began := time.Now()
 	last := ""
@@ -50,7 +50,7 @@ func (w *world) settle(what string, within time.Duration, missing func(context.C
 	return false
 }
 
-// unsettled says what of the fleet is not as it should be.
+// unsettled returns the difference between the fleet and its wanted state.
 func (w *world) unsettled(ctx context.Context) (string, error) {
 	events, err := record.Objects(ctx, w.client)
 	if err != nil {
@@ -63,16 +63,16 @@ func (w *world) unsettled(ctx context.Context) (string, error) {
 	return checker.Wrong(checker.Run{Events: events}, checker.Rest), nil
 }
 
-// finish deletes everything, and writes down the end. Pods without any node left would keep their budget from allowing
-// anything, so it goes first.
+// finish deletes everything, and records the end. It first deletes the budget: pods without a node would keep it from allowing
+// evictions.
 func (w *world) finish() error {
 	for _, r := range slices.Concat([]ref{budget}, deployments, sets) {
 		if err := w.remove(w.ctx, r); err != nil {
 			return err
 		}
 	}
-	gone := w.settle("everything is gone", settles, func(ctx context.Context) (string, error) {
-		if err := w.mend(ctx); err != nil {
+	gone := w.settle("all objects are deleted", settles, func(ctx context.Context) (string, error) {
+		if err := w.repair(ctx); err != nil {
 			return "", err
 		}
 		machines, err := w.list(ctx, "Machine", apis...)
@@ -99,7 +99,7 @@ func (w *world) finish() error {
 		}
 	}
 	if gone {
-		w.settle("the classes are gone", settles, func(ctx context.Context) (string, error) {
+		w.settle("the classes are deleted", settles, func(ctx context.Context) (string, error) {
 			left, err := w.list(ctx, "MachineClass", gardener)
 			if err != nil || len(left) == 0 {
 				return "", err

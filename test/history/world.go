@@ -27,22 +27,22 @@ var (
 	auditYAML []byte
 )
 
-// census is the user who lists everything after a restore of etcd; driver is the one who asks for things.
+// census is the user who lists all objects after a restore of etcd. driver is the user who changes the fleet.
 const (
 	census = "millwright-census"
 	driver = "millwright-driver"
 )
 
-// world is the fleet, and whatever comes upon it.
+// world is the fleet with its control plane, users and faults.
 type world struct {
-	// ctx ends when the world does.
+	// ctx ends with the world.
 	ctx  context.Context
 	dir  string
 	seed uint64
-	// now and previous are folders of binaries; previous is empty where there are none.
+	// now and previous are folders of binaries. previous is empty if the run has only one version.
 	now, previous string
 	recordsCalls  map[string]bool
-	// restores says that etcd may be put back.
+	// restores says that etcd may be restored.
 	restores bool
 
 	fleet   *fleet.Fleet
@@ -54,7 +54,7 @@ type world struct {
 	mu     sync.Mutex
 	counts map[string]int
 	strays []ref
-	// begin lets the users begin, in a round in which they wait for that.
+	// begin lets the users begin, in a round in which they wait.
 	begin func()
 }
 
@@ -63,7 +63,7 @@ var programs = []string{fleet.Sets, fleet.Machines}
 
 func (w *world) auditLog() string { return filepath.Join(w.dir, "audit.log") }
 
-// planeArgs are what the control plane is started with besides.
+// planeArgs are additional arguments of the control plane.
 func (w *world) planeArgs() map[string][]string {
 	args := map[string][]string{devplane.APIServer: {
 		"--audit-policy-file=" + filepath.Join(w.dir, "audit.yaml"), "--audit-log-path=" + w.auditLog(),
@@ -75,7 +75,7 @@ func (w *world) planeArgs() map[string][]string {
 	return args
 }
 
-// start starts the world: control plane, controllers, and the fleet that the example declares.
+// start starts the world: the control plane, the controllers, and the fleet of fleet.yaml.
 func (w *world) start() (err error) {
 	for _, dir := range []string{"logs", "fleet"} {
 		if err := os.MkdirAll(filepath.Join(w.dir, dir), 0o700); err != nil {
@@ -129,7 +129,7 @@ func (w *world) start() (err error) {
 	return nil
 }
 
-// clientOf makes a client of an administrator of that name.
+// clientOf returns a client of an administrator with this name.
 func (w *world) clientOf(user string) (client.Client, error) {
 	config, err := w.fleet.Plane.RESTConfigFor(user, "system:masters")
 	if err != nil {
@@ -143,7 +143,7 @@ func (w *world) clientOf(user string) (client.Client, error) {
 	return c, nil
 }
 
-// stop ends everything. What was recorded stays.
+// stop ends all processes. The records stay.
 func (w *world) stop() error {
 	var problems []error
 	for _, program := range programs {
@@ -164,7 +164,7 @@ func (w *world) stop() error {
 	return errors.Join(problems...)
 }
 
-// each changes the weather of all proxies.
+// each sets the weather of all proxies.
 func (w *world) each(change weather) {
 	for _, p := range w.proxies {
 		p.set(change)
@@ -178,7 +178,7 @@ func (w *world) count(what string) {
 	w.counts[what]++
 }
 
-// say tells whoever waits.
+// say prints the progress.
 func say(format string, args ...any) {
 	fmt.Printf(time.Now().Format("15:04:05 ")+strings.TrimRight(format, "\n")+"\n", args...)
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/rights"
 )
 
-// maxWrites is how often a program may write one kind of object while it takes over the four machines of this fleet.
+// maxWrites is the maximum number of writes of a program to one kind of object while it takes over the four machines of this
+// fleet.
 const maxWrites = 8
 
-// audited is how long the log of requests is now.
+// audited returns the present length of the audit log.
 func (h *machine) audited(t *testing.T) int64 {
 	t.Helper()
 	info, err := os.Stat(h.AuditLog())
@@ -24,7 +25,7 @@ func (h *machine) audited(t *testing.T) int64 {
 	return info.Size()
 }
 
-// writes counts what our programs wrote since, by account and kind. Leases are written as long as somebody leads.
+// writes counts the writes of our programs since a position, by account and kind. A leader always writes its lease.
 func (h *installation) writes(t *testing.T, from int64) map[string]int {
 	t.Helper()
 	log, err := os.Open(h.AuditLog())
@@ -46,12 +47,12 @@ func (h *installation) writes(t *testing.T, from int64) map[string]int {
 			ObjectRef struct{ Resource, Subresource, APIGroup string }
 		}
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue // the last line may be half written
+			continue // the last line may be incomplete
 		}
 		who, ours := strings.CutPrefix(e.User.Username, account)
 		switch {
 		case !ours, e.Verb == "get", e.Verb == "list", e.Verb == "watch", e.ObjectRef.Resource == "leases":
-		case e.ObjectRef.APIGroup == "authentication.k8s.io", e.ObjectRef.APIGroup == "authorization.k8s.io": // questions
+		case e.ObjectRef.APIGroup == "authentication.k8s.io", e.ObjectRef.APIGroup == "authorization.k8s.io": // access reviews
 		default:
 			counts[strings.Join([]string{who, e.Verb, e.ObjectRef.Resource, e.ObjectRef.Subresource}, " ")]++
 		}
@@ -59,7 +60,7 @@ func (h *installation) writes(t *testing.T, from int64) map[string]int {
 	return counts
 }
 
-// allowed looks for what the programs asked for without having the right.
+// allowed finds requests of the programs that were forbidden.
 func (h *installation) allowed(t *testing.T) {
 	t.Helper()
 	log, err := os.Open(h.AuditLog())

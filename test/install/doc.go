@@ -1,3 +1,3 @@
-// Package install installs Millwright as a user does, on a node where containers really run: a control plane, containerd and a
-// kubelet, in network, mount and process namespaces of their own, on a machine of which nothing is needed but root. `make test-install`.
+// Package install installs Millwright as a user does, on a node that runs real containers. The control plane, containerd and a
+// kubelet run in their own network, mount and process namespaces. The computer needs only root. `make test-install`.
 package install

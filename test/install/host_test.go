@@ -16,25 +16,25 @@ import (
 
 const arch = runtime.GOARCH
 
-// Addresses of this network namespace. Both are of its loopback interface; the pods' bridge is made by the network's plugin.
+// Addresses of this network namespace. Both are on its loopback interface. The network plugin creates the bridge of the pods.
 const (
 	nodeIP    = "10.77.0.1"
-	serviceIP = "10.96.0.1" // of the Service kubernetes, as internal/demo/devplane says it
+	serviceIP = "10.96.0.1" // the Service kubernetes, as in internal/demo/devplane
 	podRange  = "10.244.0.0/24"
 )
 
-// enter makes the namespaces that this process is the first of look like a machine.
+// enter sets up the namespaces of this process so that they resemble a host.
 func enter(work string) error {
 	for _, m := range []struct {
 		source, target, kind string
 		flags                uintptr
 	}{
-		{"none", "/", "", syscall.MS_REC | syscall.MS_PRIVATE}, // nothing comes out
-		{"none", "/", "", syscall.MS_REC | syscall.MS_SHARED},  // kubelet's mounts get into containers
+		{"none", "/", "", syscall.MS_REC | syscall.MS_PRIVATE}, // mounts do not propagate to the host
+		{"none", "/", "", syscall.MS_REC | syscall.MS_SHARED},  // mounts of the kubelet propagate into containers
 		{"proc", "/proc", "proc", 0},
 		{filepath.Join(work, "resolv.conf"), "/etc/resolv.conf", "", syscall.MS_BIND},
 	} {
-		if m.flags == syscall.MS_BIND { // a server that refuses at once, instead of one that cannot be reached
+		if m.flags == syscall.MS_BIND { // a server that refuses immediately, instead of an unreachable one
 			if err := os.WriteFile(m.source, []byte("nameserver 127.0.0.1\n"), 0o644); err != nil {
 				return err
 			}
@@ -54,12 +54,12 @@ func enter(work string) error {
 	return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644)
 }
 
-// up takes an interface into use.
+// up activates an interface.
 func up(name string) error {
 	return ioctl(name, unix.SIOCSIFFLAGS, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING); return nil })
 }
 
-// address gives an interface an address of its own, under an alias.
+// address gives an interface an additional address.
 func address(alias, ip string) error {
 	err := ioctl(alias, unix.SIOCSIFADDR, func(r *unix.Ifreq) error { return r.SetInet4Addr(net.ParseIP(ip).To4()) })
 	if err != nil {
@@ -87,7 +87,7 @@ func ioctl(name string, request uint, fill func(*unix.Ifreq) error) error {
 	return nil
 }
 
-// forward passes on what comes for an address, as kube-proxy does for the one Service that programs in pods call.
+// forward forwards the connections to an address, as kube-proxy does for the only Service that programs in pods call.
 func forward(from, to string) error {
 	l, err := net.Listen("tcp", from)
 	if err != nil {
@@ -122,7 +122,7 @@ func pipe(in net.Conn, to string) {
 	<-done
 }
 
-// groups are the folders of this machine's control groups: of each controller where they are of version 1.
+// groups returns the folders of the control groups of this process: one for each controller with version 1.
 func groups() []string {
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		return []string{"/sys/fs/cgroup"}
@@ -135,7 +135,7 @@ func groups() []string {
 	return out
 }
 
-// makeGroups makes the group that all pods of the kubelet are in.
+// makeGroups creates the group of all pods of the kubelet.
 func makeGroups(name string) error {
 	for _, g := range groups() {
 		if err := os.MkdirAll(filepath.Join(g, name), 0o755); err != nil {
@@ -145,7 +145,7 @@ func makeGroups(name string) error {
 	return nil
 }
 
-// removeGroups removes it, the innermost first.
+// removeGroups removes the groups, the innermost first.
 func removeGroups(name string) {
 	for _, g := range groups() {
 		var all []string

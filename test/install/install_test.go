@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// must runs what a user types.
+// must runs a command, as a user does.
 func (h *machine) must(t *testing.T, args ...string) string {
 	t.Helper()
 	began := time.Now()
@@ -28,10 +28,10 @@ func (h *machine) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// mostLines are what is shown of one look: who reads the end of a log shall find above it why the test failed.
+// mostLines limits the lines of one output, so that the reason for a failure is near the end of the log.
 const mostLines = 15
 
-// describe shows what a user would look at.
+// describe prints what a user would inspect after a failure.
 func (h *installation) describe(t *testing.T) {
 	t.Helper()
 	if !t.Failed() {
@@ -43,32 +43,32 @@ func (h *installation) describe(t *testing.T) {
 		{"get", "machines.machine.openshift.io,machinesets.machine.openshift.io,machines.machine.sapcloud.io,machinesets.machine.sapcloud.io", "-A"},
 		{"-n", h.namespace, "logs", "--tail=10", "--prefix", "--selector=app.kubernetes.io/part-of=millwright"},
 	} {
-		out, err := h.kubectl(context.Background(), args...) // the test's own has ended
+		out, err := h.kubectl(context.Background(), args...) // the context of the test has ended
 		lines := strings.Split(out, "\n")
 		t.Logf("kubectl %s: %v\n%s", strings.Join(args, " "), err, strings.Join(lines[max(0, len(lines)-mostLines):], "\n"))
 	}
 }
 
-// The pools of testdata.
+// The pools in testdata.
 const (
 	mill  = "machinedeployments.machine.openshift.io/mill"
 	shoot = "machinedeployments.machine.sapcloud.io/shoot"
 )
 
-// installation is Millwright in a namespace of its own.
+// installation is Millwright in its own namespace.
 type installation struct {
 	*machine
 	namespace          string
 	deployments, pools []string
-	// extra is what a test gave the programs beyond what is shipped: kinds and a name. It goes when the machines have gone.
+	// extra are additional objects that a test needs: kinds and a name. It is deleted after the machines.
 	extra string
-	// before is what the cluster had without it.
+	// before are the objects of the cluster before the installation.
 	before string
-	// from is where the audit log begins to be about it.
+	// from is the position in the audit log at which the installation begins.
 	from int64
 }
 
-// vanilla is an installation of both APIs, which is yet to be made.
+// vanilla returns an installation of both APIs that has not begun.
 func vanilla(t *testing.T) *installation {
 	t.Helper()
 	h := &installation{
@@ -79,7 +79,7 @@ func vanilla(t *testing.T) *installation {
 	return h
 }
 
-// begins looks at the cluster, and gives it the volume that the provider keeps its instances on.
+// begins records the state of the cluster, and creates the volume for the instances of the provider.
 func (h *installation) begins(t *testing.T) {
 	t.Helper()
 	if err := os.Chmod(filepath.Join(h.work, "volumes"), 0o777); err != nil { // programs in containers are not root
@@ -89,11 +89,11 @@ func (h *installation) begins(t *testing.T) {
 	h.must(t, "apply", "-f", h.manifest(t, "volume.yaml"))
 	t.Cleanup(func() {
 		h.describe(t)
-		_, _ = h.kubectl(context.Background(), "delete", "-f", filepath.Join(h.work, "volume.yaml"), "--wait=false") // the test's own context has ended
+		_, _ = h.kubectl(context.Background(), "delete", "-f", filepath.Join(h.work, "volume.yaml"), "--wait=false") // the context of the test has ended
 	})
 }
 
-// manifest writes a file of testdata to where kubectl reads it, and returns its name.
+// manifest copies a file of testdata to the folder of kubectl, and returns its name.
 func (h *installation) manifest(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name))
@@ -107,7 +107,7 @@ func (h *installation) manifest(t *testing.T, name string) string {
 	return file
 }
 
-// fleet makes the pools.
+// fleet creates the pools.
 func (h *installation) fleet(t *testing.T) {
 	t.Helper()
 	for _, pool := range h.pools {
@@ -118,7 +118,7 @@ func (h *installation) fleet(t *testing.T) {
 	h.judges(t)
 }
 
-// judges tries what webhooks refuse: the API server has to know the process that serves them, and to trust it.
+// judges sends objects that webhooks refuse. The API server must find the process of the webhooks, and trust it.
 func (h *installation) judges(t *testing.T) {
 	t.Helper()
 	err := eventually(t.Context(), time.Minute, func() error {
@@ -152,7 +152,7 @@ func TestInstall(t *testing.T) {
 	h.removed(t, "kubectl")
 }
 
-// previous writes the manifests of the commit before, with its image, and returns the name of the file.
+// previous writes the manifests of the previous commit, with its image, and returns the name of the file.
 func (h *installation) previous(t *testing.T) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(h.work, "previous.yaml"))
@@ -166,7 +166,7 @@ func (h *installation) previous(t *testing.T) string {
 	return file
 }
 
-// settle waits until the programs that were applied run, and no others.
+// settle waits until only the applied programs run.
 func (h *installation) settle(t *testing.T) {
 	t.Helper()
 	for _, d := range h.deployments {
@@ -174,7 +174,7 @@ func (h *installation) settle(t *testing.T) {
 	}
 }
 
-// available waits until both pools have what they shall have.
+// available waits until both pools have the wanted number of machines.
 func (h *installation) available(t *testing.T) {
 	t.Helper()
 	for _, pool := range h.pools {
@@ -184,7 +184,7 @@ func (h *installation) available(t *testing.T) {
 	}
 }
 
-// kinds are those of the pools' machines.
+// kinds are the kinds of the machines of the pools.
 func (h *installation) kinds() string {
 	var kinds []string
 	for _, pool := range h.pools {
@@ -194,19 +194,19 @@ func (h *installation) kinds() string {
 	return strings.Join(kinds, ",")
 }
 
-// uids are those of all machines.
+// uids returns the UIDs of all machines.
 func (h *installation) uids(t *testing.T) string {
 	t.Helper()
 	return h.must(t, "-n", h.namespace, "get", h.kinds(), "--sort-by=.metadata.uid", "-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}`)
 }
 
-// changes puts other programs in the place of those that run: no machine is replaced, and next to nothing is written.
+// changes replaces the running programs with others. No machine may be replaced, and the programs may write very little.
 func (h *installation) changes(t *testing.T, apply ...string) {
 	t.Helper()
 	was, from := h.uids(t), h.audited(t)
 	h.must(t, apply...)
 	h.settle(t)
-	time.Sleep(20 * time.Second) // the leases of the programs before run out, and others look at everything
+	time.Sleep(20 * time.Second) // the leases of the previous programs expire, and the new programs read all objects
 	h.available(t)
 	if is := h.uids(t); is != was {
 		t.Fatalf("machines before:\n%s\nand after:\n%s", was, is)
@@ -220,7 +220,7 @@ func (h *installation) changes(t *testing.T, apply ...string) {
 	}
 }
 
-// tells reads the metrics of each program as a scraper does, which has a token and may read them.
+// tells reads the metrics of each program with a token, as Prometheus does.
 func (h *installation) tells(t *testing.T) {
 	h.must(t, "create", "clusterrolebinding", "scraper", "--clusterrole=millwright-metrics-reader", "--serviceaccount="+h.namespace+":default")
 	defer h.must(t, "delete", "clusterrolebinding", "scraper")
@@ -246,7 +246,7 @@ func (h *installation) tells(t *testing.T) {
 	}
 }
 
-// newTemplates are what makes a pool replace its machines.
+// newTemplates are patches after which a pool replaces its machines.
 var newTemplates = map[string]string{
 	mill:  `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"hollow.huge"}}}}}}`,
 	shoot: `{"spec":{"template":{"spec":{"class":{"name":"shoot-v2"}}}}}`,
@@ -260,7 +260,7 @@ func (h *installation) rolls(t *testing.T) {
 	h.replaced(t, was, 2*len(h.pools))
 }
 
-// heals takes an instance of each pool away, behind everybody's back. Its kubelet falls silent, and its machine is replaced.
+// heals removes an instance of each pool outside of the controllers. Its kubelet becomes silent, and its machine is replaced.
 func (h *installation) heals(t *testing.T) {
 	was := h.uids(t)
 	for _, pool := range []string{"mill-", "shoot-"} {
@@ -268,15 +268,15 @@ func (h *installation) heals(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		// kwok plays no node whose lease somebody else holds. kube-controller-manager passes over a node whose lease was written and
-		// not renewed: it takes its own cache for stale then.
+		// kwok simulates no node whose lease has another holder. kube-controller-manager ignores a lease that was written and
+		// not renewed, because it treats its own cache as stale.
 		renewed := time.Now().UTC().Format(metav1.RFC3339Micro)
-		h.must(t, "-n", "kube-node-lease", "patch", "lease/"+node, "--type=merge", "-p", `{"spec":{"holderIdentity":"nobody","leaseDurationSeconds":600,"renewTime":"`+renewed+`"}}`)
+		h.must(t, "-n", "kube-node-lease", "patch", "lease/"+node, "--type=merge", "-p", `{"spec":{"holderIdentity":"silent","leaseDurationSeconds":600,"renewTime":"`+renewed+`"}}`)
 	}
 	h.replaced(t, was, 2)
 }
 
-// instance is the file of an instance of a pool, and the node that it is.
+// instance returns the file and the node of an instance of a pool.
 func (h *installation) instance(t *testing.T, pool string) (file, node string) {
 	t.Helper()
 	for _, file := range h.instances() {
@@ -290,7 +290,7 @@ func (h *installation) instance(t *testing.T, pool string) (file, node string) {
 	return "", ""
 }
 
-// rests tells what the programs cost while a fleet of 100 machines needs nothing.
+// rests logs the cost of the programs for a fleet of 100 machines at rest.
 func (h *installation) rests(t *testing.T) {
 	for _, size := range []string{"50", "2"} {
 		h.must(t, "-n", h.namespace, "scale", mill, shoot, "--replicas="+size)
@@ -307,7 +307,7 @@ func (h *installation) rests(t *testing.T) {
 	}
 }
 
-// usage is what kubelet measures of our containers.
+// usage returns what the kubelet measures of our containers.
 func (h *installation) usage(t *testing.T) (lines []string) {
 	t.Helper()
 	var summary struct {
@@ -336,13 +336,13 @@ func (h *installation) usage(t *testing.T) (lines []string) {
 	return lines
 }
 
-// instances are the files in which the provider keeps them.
+// instances returns the files in which the provider stores instances.
 func (h *machine) instances() []string {
 	files, _ := filepath.Glob(filepath.Join(h.work, "volumes", "clusters", "*", "machines", "*", "*.json"))
 	return files
 }
 
-// replaced waits until so many of the machines that were are gone, and both pools are whole.
+// replaced waits until the given number of former machines is deleted, and both pools are complete.
 func (h *installation) replaced(t *testing.T, was string, count int) {
 	t.Helper()
 	err := eventually(t.Context(), 3*time.Minute, func() error {
@@ -364,8 +364,8 @@ func (h *installation) replaced(t *testing.T, was string, count int) {
 	h.available(t)
 }
 
-// leavings lists what a cluster has outside of an installation's namespace: all that is outside of namespaces, the namespaces, and what gives rights in kube-system
-// or is held there.
+// leavings lists the objects of a cluster outside of the namespace of an installation: cluster-scoped objects, namespaces, and
+// objects in kube-system that grant rights or belong to the installation.
 func (h *machine) leavings(t *testing.T) string {
 	t.Helper()
 	return h.must(t, "get", "-o", "name", "nodes,namespaces,crds,clusterroles,clusterrolebindings,priorityclasses,csr,"+
@@ -373,14 +373,14 @@ func (h *machine) leavings(t *testing.T) string {
 		h.must(t, "-n", "kube-system", "get", "-o", "name", "roles,rolebindings,leases,configmaps,secrets")
 }
 
-// removed follows a section of docs/uninstall.md, after which the cluster is what it was before.
+// removed follows a section of docs/uninstall.md. Afterwards the cluster has the same objects as before the installation.
 func (h *installation) removed(t *testing.T, section string) {
 	t.Helper()
 	machines := true
 	for _, line := range commands(t, "uninstall.md", section) {
 		if machines && !strings.Contains(line, " delete machine") {
 			machines = false
-			h.allowed(t) // the next commands may take roles away before the programs go
+			h.allowed(t) // the next commands may delete roles before the programs
 			if h.extra != "" {
 				h.types(t, "kubectl delete "+h.extra)
 			}
@@ -395,7 +395,7 @@ func (h *installation) removed(t *testing.T, section string) {
 	}
 }
 
-// commands are those in the first block for a shell after a heading of a document.
+// commands returns the commands in the first shell block after a heading of a document.
 func commands(t *testing.T, document, heading string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../docs", document))
@@ -423,6 +423,6 @@ func (h *installation) types(t *testing.T, line string) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	default:
-		t.Fatalf("nobody knows how to type %q", line)
+		t.Fatalf("the test cannot run the line %q", line)
 	}
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/previous"
 )
 
-// What the tests inside of the namespaces are given by the process outside.
+// Environment variables that the process outside of the namespaces sets for the tests inside.
 const (
 	// workEnv names a folder that is removed at the end.
 	workEnv = "MILLWRIGHT_INSTALL_WORK"
-	// runtimeEnv names the folder of containerd, runc and the network's plugins.
+	// runtimeEnv names the folder of containerd, runc and the network plugins.
 	runtimeEnv = "MILLWRIGHT_INSTALL_RUNTIME"
 )
 
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// outside builds what needs the network, and runs these tests again in namespaces of their own. All processes that are begun
-// there end with the first, and all mounts.
+// outside builds everything that needs the network, and runs these tests again in new namespaces. When their first process
+// ends, all their processes and mounts end, too.
 func outside() (int, error) {
 	if os.Geteuid() != 0 {
 		return 1, fmt.Errorf("containers and namespaces need root, and this is user %d: run `make test-install` as root", os.Geteuid())
@@ -81,7 +81,8 @@ func outside() (int, error) {
 	return again(append(os.Environ(), workEnv+"="+work, runtimeEnv+"="+runtime))
 }
 
-// images builds what the node has: the pause of pods, the proxy and the provider that the operator runs, and the programs of the previous commit and of this one.
+// images builds the images of the node: the pause container, the proxy, the provider for the operator, and the programs of the
+// previous and the present commit.
 func images(root, work string) error {
 	proxy, err := output(root, "hack/tool", proxyName)
 	if err != nil {
@@ -115,7 +116,8 @@ func images(root, work string) error {
 	return small(filepath.Join(work, "images"))
 }
 
-// packages builds what is installed of this commit, where documents say, and of the previous one, which may be from before packages were built.
+// packages builds the installed manifests of this commit as the documents say, and those of the previous commit, which may not
+// have packages.
 func packages(root, older, work string) error {
 	if _, err := output(root, "go", "run", "./hack/packages", "-out", "dist/packages"); err != nil {
 		return err
@@ -134,7 +136,7 @@ func packages(root, older, work string) error {
 	return os.WriteFile(filepath.Join(work, "previous.yaml"), content, 0o644)
 }
 
-// small demands that no image is larger than what a node may have to load.
+// small fails if an image is larger than the limit.
 func small(dir string) error {
 	images, err := filepath.Glob(filepath.Join(dir, "*", "*.oci.tar"))
 	if err != nil || len(images) == 0 {
@@ -152,10 +154,10 @@ func small(dir string) error {
 	return nil
 }
 
-// maxImage is for one architecture, compressed, in bytes.
+// maxImage limits a compressed image of one architecture, in bytes.
 const maxImage = 60 << 20
 
-// checkOut writes the sources of the commit to upgrade from, which are these if the clone does not have it.
+// checkOut writes the sources of the commit to upgrade from. If the clone does not have it, these are the present sources.
 func checkOut(root, into string) error {
 	if err := os.MkdirAll(into, 0o755); err != nil {
 		return err
@@ -171,7 +173,7 @@ func checkOut(root, into string) error {
 	return os.Symlink(root, into)
 }
 
-// runc puts the program that containers are run by into a folder.
+// runc installs the program that runs containers into a folder.
 func runc(root, bin, runtime string) error {
 	if _, err := output(root, "go", "build", "-o", bin+"/runc", "./test/install/runc"); err != nil {
 		return err
@@ -179,7 +181,7 @@ func runc(root, bin, runtime string) error {
 	return os.Symlink(filepath.Join(runtime, "runc"), filepath.Join(bin, "plain-runc"))
 }
 
-// helm puts the program of that name into a folder.
+// helm installs Helm into a folder.
 func helm(root, bin string) error {
 	path, err := output(root, "hack/tool", "helm")
 	if err != nil {
@@ -188,7 +190,7 @@ func helm(root, bin string) error {
 	return os.Symlink(path, filepath.Join(bin, "helm"))
 }
 
-// again runs this program in namespaces of its own.
+// again runs this program in new namespaces.
 func again(env []string) (int, error) {
 	c := exec.Command("/proc/self/exe", os.Args[1:]...)
 	c.Env, c.Stdout, c.Stderr = env, os.Stdout, os.Stderr

@@ -15,10 +15,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
 )
 
-// nodeName is the one node where containers run.
+// nodeName is the only node that runs containers.
 const nodeName = "real"
 
-// machine is what these tests run on.
+// machine is the host of these tests.
 type machine struct {
 	*devplane.ControlPlane
 	client        kubernetes.Interface
@@ -65,7 +65,7 @@ func (h *machine) begin(ctx context.Context) error {
 		ExtraSANs:  []string{nodeIP},
 		ExtraArgs: map[string][]string{devplane.APIServer: {
 			"--bind-address=0.0.0.0", "--advertise-address=" + nodeIP, "--endpoint-reconciler-type=lease",
-			"--enable-aggregator-routing", // webhooks are called at their pods: no kube-proxy is here
+			"--enable-aggregator-routing", // the API server calls webhooks at their pods, because there is no kube-proxy
 		}},
 		Log: os.Stderr,
 	})
@@ -100,7 +100,7 @@ func (h *machine) end(ctx context.Context) error {
 	return h.Stop(ctx)
 }
 
-// logs shows the end of what the processes wrote before there was a node.
+// logs prints the end of the logs of processes that started before the node existed.
 func (h *machine) logs() {
 	files, _ := filepath.Glob(filepath.Join(h.work, "logs", "*.log"))
 	for _, f := range files {
@@ -123,7 +123,7 @@ func (h *machine) start(name string, args ...string) error {
 
 func (h *machine) socket() string { return filepath.Join(h.work, "containerd.sock") }
 
-// containerd starts the container runtime, and gives it the images.
+// containerd starts the container runtime, and loads the images.
 func (h *machine) containerd(ctx context.Context) error {
 	config := fmt.Sprintf(`version = 3
 root = %[1]q
@@ -228,10 +228,10 @@ localStorageCapacityIsolation: false
 	})
 }
 
-// kubectl is what a user runs.
+// kubectl runs kubectl as a user does.
 func (h *machine) kubectl(ctx context.Context, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, h.kubectlPath, append([]string{"--kubeconfig", h.KubeconfigPath}, args...)...)
-	c.Dir = "../.." // the root of the repository, where the documents' commands are typed
+	c.Dir = "../.." // the root of the repository, in which the documents run their commands
 	out, err := c.CombinedOutput()
 	if err != nil {
 		return string(out), fmt.Errorf("kubectl %v: %w: %s", args, err, out)
@@ -239,7 +239,7 @@ func (h *machine) kubectl(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// helm is what a user of the chart runs.
+// helm runs Helm as a user of the chart does.
 func (h *machine) helm(ctx context.Context, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, filepath.Join(h.work, "bin", "helm"), append([]string{"--kubeconfig", h.KubeconfigPath}, args...)...)
 	c.Dir = "../.."
@@ -248,7 +248,7 @@ func (h *machine) helm(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// eventually repeats try until it has no error, and returns the last one when the time is over.
+// eventually repeats try until it has no error. When the time is over, it returns the last error.
 func eventually(ctx context.Context, patience time.Duration, try func() error) error {
 	deadline := time.Now().Add(patience)
 	for {

@@ -26,38 +26,38 @@ import (
 )
 
 const (
-	// proxyName is the program before metrics of operands, and the beginning of its containers' names.
+	// proxyName is the program that proxies the metrics of operands, and the prefix of the names of its containers.
 	proxyName = "kube-rbac-proxy"
 	// monitored is the namespace of OpenShift's Prometheus.
 	monitored = "openshift-monitoring"
 )
 
-// A scraper reads metrics, as Prometheus does, or as somebody who may not.
+// A scraper reads metrics, as Prometheus or as a client without the right.
 type scraper struct {
 	who, token string
 	want       int
 }
 
-// scrapers are the Prometheus that a release of OpenShift has, somebody else with an account, and somebody without.
+// scrapers are the Prometheus of a release of OpenShift, another service account, and clients without a valid token.
 func (h *machine) scrapers(t *testing.T) []scraper {
 	t.Helper()
 	h.must(t, "create", "namespace", monitored)
-	t.Cleanup(func() { _, _ = h.kubectl(context.Background(), "delete", "namespace", monitored, "--ignore-not-found") }) // the test's own context has ended
+	t.Cleanup(func() { _, _ = h.kubectl(context.Background(), "delete", "namespace", monitored, "--ignore-not-found") }) // the context of the test has ended
 	h.must(t, "apply", "-f", "config/version-operator/prometheus_role.yaml")
 	h.must(t, "-n", monitored, "create", "serviceaccount", "prometheus-k8s")
-	h.must(t, "-n", monitored, "create", "serviceaccount", "somebody")
+	h.must(t, "-n", monitored, "create", "serviceaccount", "scraper")
 	token := func(account string) string {
 		return strings.TrimSpace(h.must(t, "-n", monitored, "create", "token", account))
 	}
 	return []scraper{
 		{"Prometheus", token("prometheus-k8s"), http.StatusOK},
-		{"an account without the right", token("somebody"), http.StatusForbidden},
-		{"a token that nobody gave", "made-up", http.StatusUnauthorized},
-		{"nobody", "", http.StatusUnauthorized},
+		{"an account without the right", token("scraper"), http.StatusForbidden},
+		{"an invalid token", "made-up", http.StatusUnauthorized},
+		{"a client without a token", "", http.StatusUnauthorized},
 	}
 }
 
-// read asks for metrics.
+// read requests metrics.
 func (s scraper) read(ctx context.Context, url string, c *tls.Config) (page string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -82,8 +82,8 @@ func (s scraper) read(ctx context.Context, url string, c *tls.Config) (page stri
 	return string(body), err
 }
 
-// answered reads until the status is the wanted one, for 30 seconds: the proxies' containers have no readiness probe, as the original's, and a
-// proxy answers 502 before its controller listens.
+// answered reads until the status is the wanted one, for 30 seconds. The containers of the proxies have no readiness probe, as
+// in machine-api-operator, and a proxy answers 502 before its controller listens.
 func (s scraper) answered(ctx context.Context, url string, c *tls.Config) (page string, err error) {
 	err = eventually(ctx, 30*time.Second, func() (err error) {
 		page, err = s.read(ctx, url, c.Clone())
@@ -92,13 +92,13 @@ func (s scraper) answered(ctx context.Context, url string, c *tls.Config) (page 
 	return page, err
 }
 
-// guards reads the metrics of the operands through the proxies before them.
+// guards reads the metrics of the operands through their proxies.
 func (h *installation) guards(t *testing.T) {
 	t.Helper()
 	const pod = "k8s-app=controller"
 	ip := strings.TrimSpace(h.must(t, "-n", h.namespace, "get", "pods", "-l", pod, "--field-selector=status.phase=Running", "-o", "jsonpath={.items[0].status.podIP}"))
 	scrapers := h.scrapers(t)
-	for name, metric := range map[string]string{ // a port of the Service, and a metric of whom it leads to
+	for name, metric := range map[string]string{ // a port of the Service, and a metric of the program behind it
 		"machine-mtrc":    `controller_runtime_active_workers{controller="machine.machine.openshift.io"}`,
 		"machineset-mtrc": `controller_runtime_active_workers{controller="machineset.machine.openshift.io"}`,
 		"mhc-mtrc":        `controller_runtime_active_workers{controller="machinehealthcheck.machine.openshift.io"}`,
@@ -117,14 +117,15 @@ func (h *installation) guards(t *testing.T) {
 	}
 	for _, port := range []string{"8082", "8083"} {
 		if page, err := (scraper{want: http.StatusOK}).read(t.Context(), "http://"+net.JoinHostPort(ip, port)+"/metrics", nil); err == nil {
-			t.Errorf("port %s of the pod is open to anybody:\n%.500s", port, page)
+			t.Errorf("port %s of the pod is open to every client:\n%.500s", port, page)
 		}
 	}
 	h.must(t, "delete", "-f", "config/version-operator/prometheus_role.yaml")
 	h.must(t, "delete", "namespace", monitored)
 }
 
-// TestProxy starts the proxies with the arguments of a release of OpenShift, whose service CA makes the certificate, under each kind of TLS profile.
+// TestProxy starts the proxies with the arguments of a release of OpenShift, whose service CA issues the certificate, with each
+// kind of TLS profile.
 func TestProxy(t *testing.T) {
 	h := &installation{machine: host, namespace: "openshift-machine-api"}
 	h.must(t, "create", "namespace", h.namespace)
@@ -147,9 +148,9 @@ func TestProxy(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason  string
 		profile operands.TLS
-		refused *tls.Config // what a client may not ask for
+		refused *tls.Config // a configuration that the proxy refuses
 	}{
-		"old":          {"it refuses nobody who speaks TLS", profile(configv1.TLSProfileOldType, nil), nil},
+		"old":          {"it accepts every client with TLS", profile(configv1.TLSProfileOldType, nil), nil},
 		"intermediate": {"1.2 is the least", profile(configv1.TLSProfileIntermediateType, nil), &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}},
 		"modern":       {"1.3 is the least", profile(configv1.TLSProfileModernType, nil), &tls.Config{MaxVersion: tls.VersionTLS12}},
 		"custom": {"no suite of it is one that HTTP/2 demands", profile(configv1.TLSProfileCustomType, &configv1.CustomTLSProfile{TLSProfileSpec: configv1.TLSProfileSpec{
@@ -174,7 +175,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// proxied starts the proxy before the machine controller's metrics until the test ends, and returns what Prometheus is configured with.
+// proxied starts a proxy for the metrics of the machine controller until the test ends, and returns the TLS configuration of
+// Prometheus.
 func (h *installation) proxied(t *testing.T, profile operands.TLS) (url string, trusted *tls.Config) {
 	t.Helper()
 	dir := t.TempDir()
@@ -202,7 +204,7 @@ func (h *installation) proxied(t *testing.T, profile operands.TLS) (url string, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.Stop(context.Background(), 10*time.Second); err != nil { // the test's own context has ended
+		if err := p.Stop(context.Background(), 10*time.Second); err != nil { // the context of the test has ended
 			t.Error(err)
 		}
 		if content, _ := os.ReadFile(log); t.Failed() {
@@ -222,7 +224,7 @@ func (h *installation) proxied(t *testing.T, profile operands.TLS) (url string, 
 	return "https://" + net.JoinHostPort("127.0.0.1", "8441") + "/metrics", &tls.Config{RootCAs: roots, ServerName: server}
 }
 
-// proxy is the container that the operator has on AWS.
+// proxy is the container that the operator creates on AWS.
 func (h *installation) proxy(t *testing.T, profile operands.TLS) corev1.Container {
 	t.Helper()
 	platform, err := operands.PlatformOf("AWS")
@@ -246,7 +248,7 @@ func (h *installation) proxy(t *testing.T, profile operands.TLS) corev1.Containe
 	return corev1.Container{}
 }
 
-// whomProxiesLetIn is the configuration that is shipped.
+// whomProxiesLetIn is the shipped configuration.
 func whomProxiesLetIn(t *testing.T) []byte {
 	t.Helper()
 	raw, err := os.ReadFile("../../config/version-operator/kube_rbac_proxy.yaml")

@@ -27,7 +27,7 @@ func TestChart(t *testing.T) {
 	h.removed(t, "Helm")
 }
 
-// TestOperator has the operator install what keeps machines, with a provider whose image is its own.
+// TestOperator lets the operator install the controllers, with a provider in its own image.
 func TestOperator(t *testing.T) {
 	h := &installation{
 		machine: host, namespace: "openshift-machine-api", pools: []string{mill},
@@ -36,16 +36,16 @@ func TestOperator(t *testing.T) {
 	h.begins(t)
 	h.must(t, "apply", "--server-side", "-k", "test/install/testdata/operator")
 	h.must(t, "-n", h.namespace, "wait", "deployment/machine-api-controllers", "--for=create", "--timeout=1m")
-	h.drifts(t) // the provider keeps its instances in memory, and is not ended any more
+	h.drifts(t) // the provider stores its instances in memory, and is not restarted after this
 	h.fleet(t)
 	h.guards(t)
 	h.rolls(t)
-	// Three minutes of quiet, which the original wants to see as well.
+	// Three minutes without changes, because machine-api-operator also waits for this.
 	h.must(t, "-n", h.namespace, "wait", "deployment/machine-api-operator", "--for=condition=OperandsAvailable", "--timeout=5m")
 	h.removed(t, "the operator")
 }
 
-// drifts takes away what the operator keeps; it is there again within seconds.
+// drifts deletes objects that the operator manages. The operator creates them again within seconds.
 func (h *installation) drifts(t *testing.T) {
 	t.Helper()
 	h.must(t, "-n", h.namespace, "delete", "deployment/machine-api-controllers", "--wait=false")

@@ -1,5 +1,6 @@
-// Package libvirt_test tells the life of machines that are virtual ones: a libvirt with QEMU, guests with a real kubelet and containerd, and
-// the programs as users run them. `make test-libvirt` starts the libvirt; without it there is nothing to test.
+// Package libvirt_test tests machines that are virtual machines. libvirt runs them with QEMU, the guests have a real kubelet
+// and containerd, and the programs run as users run them. `make test-libvirt` starts libvirt; without libvirt the test is
+// skipped.
 package libvirt_test
 
 import (
@@ -23,13 +24,13 @@ type story struct {
 }
 
 const (
-	// patience is how long all machines may take on a machine without KVM that does something else as well.
+	// patience limits the time of all machines on a busy computer without KVM.
 	patience = 10 * time.Minute
 	pod      = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":"default"},"spec":{"nodeName":%q,"automountServiceAccountToken":false,` +
 		`"terminationGracePeriodSeconds":1,"containers":[{"name":"pause","image":"millwright.invalid/pause:devel","imagePullPolicy":"Never"}]}}`
 )
 
-// run runs a program, whose output is a part of the test's.
+// run runs a program. Its output is a part of the output of the test.
 func (s *story) run(stdin, program string, args ...string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), patience+time.Minute)
@@ -80,7 +81,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// TestVirtualMachines: they boot, join, run a pod each, are drained, and leave nothing.
+// TestVirtualMachines: virtual machines boot, join, run a pod each, are drained, and leave nothing behind.
 func TestVirtualMachines(t *testing.T) {
 	if os.Getenv("LIBVIRTD") == "" {
 		t.Skip("LIBVIRTD names no socket of a libvirtd: `make test-libvirt` starts one")
@@ -107,7 +108,7 @@ func TestVirtualMachines(t *testing.T) {
 		s.run("", s.kubectl, "--namespace", namespace, "scale", "--replicas=0", set)
 	}
 	for s.run("", s.kubectl, "get", "--all-namespaces", "machines.machine.openshift.io,machines.machine.sapcloud.io", "-o", "name") != "" {
-		time.Sleep(time.Second) // the test's own deadline ends it
+		time.Sleep(time.Second) // the deadline of the test ends the loop
 	}
 	for what, args := range map[string][]string{
 		"domains": {"list", "--all", "--name"}, "volumes": {"vol-list", "default"}, "addresses": {"net-dumpxml", "default"},
@@ -119,7 +120,7 @@ func TestVirtualMachines(t *testing.T) {
 	if left := s.run("", s.kubectl, "get", "nodes", "-o", "name"); left != "" {
 		t.Errorf("nodes are left: %s", left)
 	}
-	// A pod that was evicted is not there, or has ended.
+	// An evicted pod does not exist, or has ended.
 	if running := s.run("", s.kubectl, "get", "pods", "--field-selector=status.phase=Running", "-o", "name"); running != "" {
 		t.Errorf("pods run without a node: %s", running)
 	}

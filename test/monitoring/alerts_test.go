@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ruleFiles are the rules as Prometheus loads them.
+// ruleFiles are the rules in the form that Prometheus loads.
 var ruleFiles = []string{"machine-api-operator-prometheus-rules", "millwright-prometheus-rules"}
 
 type rule struct {
@@ -41,7 +41,7 @@ func rules(t *testing.T) (out []rule) {
 
 var used = regexp.MustCompile(`\$labels\.(\w+)`)
 
-// TestAlertQueries: alerts ask for what programs serve, and their texts for labels that the result of the query has.
+// TestAlertQueries: alerts use only metrics that programs serve, and their texts use only labels in the result of the query.
 func TestAlertQueries(t *testing.T) {
 	c := served(t)
 	for _, r := range rules(t) {
@@ -52,14 +52,14 @@ func TestAlertQueries(t *testing.T) {
 		for at, text := range r.Annotations {
 			for _, label := range used.FindAllStringSubmatch(text, -1) {
 				if !slices.Contains(has, label[1]) {
-					t.Errorf("%s: its %s tells the label %s, which the query does not leave", r.Alert, at, label[1])
+					t.Errorf("%s: its %s uses the label %s, which the result of the query does not have", r.Alert, at, label[1])
 				}
 			}
 		}
 	}
 }
 
-// TestEveryAlertIsPlayed: promtool plays for each alert a moment at which it fires, and one at which it does not.
+// TestEveryAlertIsPlayed: promtool tests each alert at a time at which it fires, and at a time at which it does not.
 func TestEveryAlertIsPlayed(t *testing.T) {
 	files, err := filepath.Glob("*_test.yaml")
 	if err != nil || len(files) == 0 {
@@ -67,7 +67,7 @@ func TestEveryAlertIsPlayed(t *testing.T) {
 	}
 	fires, rests := map[string]bool{}, map[string]bool{}
 	for _, file := range files {
-		var played struct {
+		var suite struct {
 			Tests []struct {
 				Rules []struct {
 					Alert  string           `json:"alertname"`
@@ -75,10 +75,10 @@ func TestEveryAlertIsPlayed(t *testing.T) {
 				} `json:"alert_rule_test"`
 			} `json:"tests"`
 		}
-		if err := yaml.Unmarshal([]byte(read(t, "test", "monitoring", file)), &played); err != nil {
+		if err := yaml.Unmarshal([]byte(read(t, "test", "monitoring", file)), &suite); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		for _, one := range played.Tests {
+		for _, one := range suite.Tests {
 			for _, r := range one.Rules {
 				if len(r.Alerts) > 0 {
 					fires[r.Alert] = true
@@ -90,11 +90,11 @@ func TestEveryAlertIsPlayed(t *testing.T) {
 	}
 	for _, r := range rules(t) {
 		if !fires[r.Alert] || !rests[r.Alert] {
-			t.Errorf("%s: no test of promtool lets it fire (%v) and rest (%v)", r.Alert, fires[r.Alert], rests[r.Alert])
+			t.Errorf("%s: want a rule test in which it fires (%v) and one in which it does not (%v)", r.Alert, fires[r.Alert], rests[r.Alert])
 		}
 		delete(fires, r.Alert)
 	}
 	for alert := range fires {
-		t.Errorf("%s is played, and there is no such alert", alert)
+		t.Errorf("%s has a rule test, but no such alert exists", alert)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// dashboard is a dashboard of Grafana, as far as a query or a reader is concerned.
+// dashboard is a dashboard of Grafana, with the fields that queries and users need.
 type dashboard struct {
 	UID        string  `json:"uid"`
 	Title      string  `json:"title"`
@@ -31,7 +31,7 @@ type dashboard struct {
 	Links []link `json:"links"`
 }
 
-// link leads from a dashboard or a panel to a page.
+// link is a link of a dashboard or a panel to a page.
 type link struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
@@ -85,7 +85,7 @@ func dashboards(t *testing.T) map[string]dashboard {
 	return out
 }
 
-// all are the panels with those that are folded away in rows.
+// all returns the panels, including those in collapsed rows.
 func (d dashboard) all() (out []panel) {
 	for _, p := range d.Panels {
 		out = append(append(out, p), p.Panels...)
@@ -99,10 +99,10 @@ var (
 	asked     = regexp.MustCompile(`^label_values\((?:(.+), *)?(\w+)\)$`)
 )
 
-// builtIn are the variables that Grafana fills in, with something that they may stand for.
+// builtIn are the variables that Grafana sets, with an example value.
 var builtIn = map[string]string{"__rate_interval": "5m", "__range": "1h", "__interval": "1m"}
 
-// filled is a query as Grafana sends it, with what the dashboard does not declare.
+// filled returns a query as Grafana sends it, and the variables that the dashboard does not declare.
 func (d dashboard) filled(query string) (text string, unknown []string) {
 	text = reference.ReplaceAllStringFunc(query, func(found string) string {
 		name := reference.FindStringSubmatch(found)[1]
@@ -117,7 +117,7 @@ func (d dashboard) filled(query string) (text string, unknown []string) {
 	return text, unknown
 }
 
-// TestDashboardQueries: every query of every panel asks for what programs serve, and its legend for labels that it leaves.
+// TestDashboardQueries: every query of every panel uses metrics that programs serve, and its legend uses labels in the result.
 func TestDashboardQueries(t *testing.T) {
 	c := served(t)
 	for file, d := range dashboards(t) {
@@ -141,7 +141,7 @@ func TestDashboardQueries(t *testing.T) {
 	}
 }
 
-// TestDashboardAnnotations: the marks on the time axis are made from series that programs serve.
+// TestDashboardAnnotations: the marks on the time axis use series that programs serve.
 func TestDashboardAnnotations(t *testing.T) {
 	c := served(t)
 	for file, d := range dashboards(t) {
@@ -163,10 +163,10 @@ func TestDashboardAnnotations(t *testing.T) {
 	}
 }
 
-// runbookURL is where the pages of alerts are published.
+// runbookURL is the published folder of the runbooks.
 const runbookURL = "https://github.com/millwright-dev/millwright/blob/main/docs/runbooks/"
 
-// TestDashboardLinks: links lead to runbooks that exist, and each dashboard has some.
+// TestDashboardLinks: links lead to existing runbooks, and each dashboard has some.
 func TestDashboardLinks(t *testing.T) {
 	for file, d := range dashboards(t) {
 		all, n := d.Links, 0
@@ -189,7 +189,7 @@ func TestDashboardLinks(t *testing.T) {
 	}
 }
 
-// TestDashboardsObeyTheirNamespace: where one can choose namespaces, numbers that have one are of the chosen ones.
+// TestDashboardsObeyTheirNamespace: if a dashboard has a variable for namespaces, metrics with a namespace use it.
 func TestDashboardsObeyTheirNamespace(t *testing.T) {
 	c := served(t)
 	for file, d := range dashboards(t) {
@@ -217,12 +217,12 @@ var totals = regexp.MustCompile(`_items(_total)?$`)
 // selected matches metrics with their selectors.
 var selected = regexp.MustCompile(`\b((?:mapi|mcm|millwright|machine)_\w+)(\{[^}]*\})?`)
 
-// TestDashboardVariables: the values to choose from come from labels that programs serve.
+// TestDashboardVariables: the values of variables come from labels that programs serve.
 func TestDashboardVariables(t *testing.T) {
 	c := served(t)
 	for file, d := range dashboards(t) {
 		if !slices.ContainsFunc(d.Templating.List, func(v variable) bool { return v.Name == "datasource" && v.Type == "datasource" }) {
-			t.Errorf("%s lets nobody choose the Prometheus", file)
+			t.Errorf("%s has no variable for the Prometheus", file)
 		}
 		for _, v := range d.Templating.List {
 			if v.Type != "query" {
@@ -236,7 +236,7 @@ func TestDashboardVariables(t *testing.T) {
 			}
 			text, _ := d.filled(found[1])
 			if e, err := parser.NewParser(parser.Options{}).ParseExpr(text); err == nil {
-				if _, is := e.(*parser.VectorSelector); !is { // Grafana hands it to an endpoint that takes nothing else
+				if _, is := e.(*parser.VectorSelector); !is { // Grafana sends it to an endpoint that accepts only selectors
 					t.Errorf("%s: $%s asks for the labels of more than a selector", file, v.Name)
 				}
 			}
@@ -251,7 +251,7 @@ func TestDashboardVariables(t *testing.T) {
 	}
 }
 
-// TestDashboardsCanBeRead: each panel says what it shows, is of the Prometheus that is chosen, and covers no other.
+// TestDashboardsCanBeRead: each panel has a description, uses the chosen Prometheus, and covers no other panel.
 func TestDashboardsCanBeRead(t *testing.T) {
 	uids := map[string]string{}
 	for file, d := range dashboards(t) {

@@ -1,5 +1,5 @@
-// Package monitoring holds config/monitoring and config/dashboards to PromQL: the rule tests beside it are run by promtool, and its
-// own tests parse every query of the alerts and dashboards and look its metrics and labels up in docs/metrics.md.
+// Package monitoring checks config/monitoring and config/dashboards. promtool runs the rule tests in this folder. The Go tests
+// parse every query of the alerts and dashboards, and look up its metrics and labels in docs/metrics.md.
 //
-// It is a Go module of its own, because promtool and the parser of PromQL come with the whole of Prometheus.
+// It is its own Go module, because promtool and the parser of PromQL depend on the whole of Prometheus.
 package monitoring

@@ -14,19 +14,19 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// metric is what the page of metrics says of one.
+// metric is a row of docs/metrics.md.
 type metric struct {
 	kind   string
 	labels []string
 }
 
-// catalog are the metrics that may be asked for, by name.
+// catalog has the known metrics, by name.
 type catalog map[string]metric
 
-// targets are labels that Prometheus gives every series of a target.
+// targets are the labels that Prometheus adds to every series of a target.
 var targets = []string{"cluster", "container", "endpoint", "instance", "job", "namespace", "pod", "service"}
 
-// foreign are metrics of other programs. kube_node_info is kube-state-metrics's, ALERTS Prometheus's.
+// foreign are the metrics of other programs: kube_node_info of kube-state-metrics, ALERTS of Prometheus.
 var foreign = catalog{
 	"kube_node_info": {"gauge", []string{"node"}},
 	"ALERTS":         {"gauge", []string{"alertname", "alertstate", "severity", "namespace", "name"}},
@@ -45,7 +45,7 @@ func read(t *testing.T, elements ...string) string {
 
 var row = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (counter|gauge|histogram) \\| ([^|]*) \\|")
 
-// served are the metrics of docs/metrics.md, which a test of the main module holds to the programs.
+// served returns the metrics of docs/metrics.md. A test of the main module compares that page with the programs.
 func served(t *testing.T) catalog {
 	t.Helper()
 	out := maps.Clone(foreign)
@@ -58,7 +58,7 @@ func served(t *testing.T) catalog {
 	return out
 }
 
-// find is the metric of which a series has the name: of a histogram three have, and none the bare name.
+// find returns the metric of a series. A histogram has three series with suffixes, and none with its own name.
 func (c catalog) find(series string) (metric, error) {
 	if m, known := c[series]; known {
 		if m.kind == "histogram" {
@@ -77,13 +77,13 @@ func (c catalog) find(series string) (metric, error) {
 	return metric{}, fmt.Errorf("no program serves %s", series)
 }
 
-// question is a query that is looked through.
+// question is a query under check.
 type question struct {
 	catalog catalog
 	errors  []error
 }
 
-// check parses a query, and returns the labels of its result with all that is wrong.
+// check parses a query, and returns the labels of its result and all errors.
 func (c catalog) check(query string) (result []string, problems []error) {
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
 	if err != nil {
@@ -98,7 +98,7 @@ func (q *question) fail(format string, args ...any) {
 	q.errors = append(q.errors, fmt.Errorf(format, args...))
 }
 
-// labels walks an expression from the metrics up: each part may ask for labels that the part below has.
+// labels walks an expression from the metrics up: each part may use the labels of the part below.
 func (q *question) labels(e parser.Expr) []string {
 	switch e := e.(type) {
 	case *parser.VectorSelector:
@@ -144,7 +144,7 @@ func (q *question) selected(e *parser.VectorSelector) (has []string) {
 	return has
 }
 
-// names are the metrics that a selector is about: one, or the alternatives of an expression.
+// names returns the metrics of a selector: one, or the alternatives of an expression.
 func names(e *parser.VectorSelector) []string {
 	for _, matcher := range e.LabelMatchers {
 		if matcher.Name == labels.MetricName && matcher.Type == labels.MatchRegexp {
@@ -197,7 +197,7 @@ func (q *question) joined(e *parser.BinaryExpr) []string {
 	return v.MatchingLabels
 }
 
-// ofCounters are the functions that make sense of counters only.
+// ofCounters are the functions that need counters.
 var ofCounters = []string{"rate", "increase", "irate"}
 
 func (q *question) called(e *parser.Call) (has []string) {
@@ -212,7 +212,7 @@ func (q *question) called(e *parser.Call) (has []string) {
 	}
 	switch e.Func.Name {
 	case "absent", "absent_over_time":
-		return nil // but what is asked for by equality, which nobody does here
+		return nil // except for matchers with equality, which no query here uses
 	case "histogram_quantile":
 		q.need(e.String(), has, labels.BucketLabel)
 		return slices.DeleteFunc(has, func(name string) bool { return name == labels.BucketLabel })
@@ -222,7 +222,7 @@ func (q *question) called(e *parser.Call) (has []string) {
 	return has
 }
 
-// TestCheckCatches: a query for what is not there is found, in whatever part of it.
+// TestCheckCatches: check finds a reference to a missing metric or label in each part of a query.
 func TestCheckCatches(t *testing.T) {
 	c := catalog{
 		"a_total": {"counter", []string{"name", "reason"}}, "b": {"gauge", []string{"name", "node"}},
@@ -233,7 +233,7 @@ func TestCheckCatches(t *testing.T) {
 		result                   []string
 	}{
 		{"all of it is there", `sum by (name) (rate(a_total{reason!=""}[5m])) / on (name) b`, "", []string{"name"}},
-		{"a metric that nobody serves", `c > 0`, "no program serves c", nil},
+		{"a metric that no program serves", `c > 0`, "no program serves c", nil},
 		{"one below a function", `sum(rate(c_total[5m]))`, "no program serves c_total", nil},
 		{"a label to select by", `b{phase="x"}`, "b has no label phase", nil},
 		{"a label to group by", `sum by (phase) (b)`, "b has no label phase", nil},
@@ -263,7 +263,7 @@ func TestCheckCatches(t *testing.T) {
 	}
 }
 
-// covers reports whether the labels are those, but for labels of targets.
+// covers reports whether the labels are the given ones, ignoring the labels of targets.
 func covers(has, want []string) bool {
 	has = slices.DeleteFunc(slices.Clone(has), func(name string) bool { return slices.Contains(targets, name) && !slices.Contains(want, name) })
 	slices.Sort(has)

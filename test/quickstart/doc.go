@@ -1,3 +1,4 @@
-// Package quickstart types the commands of docs/quickstart.md, block by block, on a control plane that kwokctl starts: `make test-quickstart`. MILLWRIGHT_QUICKSTART_ASSETS
-// names a folder with another etcd, kube-apiserver, kube-controller-manager and kube-scheduler than the box's, for another version of Kubernetes.
+// Package quickstart runs the commands of docs/quickstart.md, block by block, on a control plane that kwokctl starts: `make
+// test-quickstart`. To test another version of Kubernetes, set MILLWRIGHT_QUICKSTART_ASSETS to a folder with its etcd,
+// kube-apiserver, kube-controller-manager and kube-scheduler.
 package quickstart

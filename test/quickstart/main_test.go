@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-// host is what a user's machine has: the programs, and a folder for clusters and the kubeconfig.
+// host is the computer of a user: the programs, and a folder for clusters and the kubeconfig.
 var host struct {
 	root, work string
 	box        devplane.Assets
@@ -51,7 +51,8 @@ func withHost(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// install puts the programs into a folder of the PATH, and tells kwokctl where those of a control plane are, which it would download.
+// install puts the programs into a folder of the PATH, and tells kwokctl the paths of the control plane's programs, so that it
+// downloads none.
 func install() error {
 	bin := filepath.Join(host.work, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// typed runs a block of commands as a user types it, in the top of the repository.
+// typed runs a block of commands as a user does, in the root of the repository.
 func typed(ctx context.Context, block string) (string, error) {
 	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", block)
 	c.Dir, c.Env = host.root, host.env
 	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said
-	c.WaitDelay = time.Second // controllers in the background do not hold the output
+	c.WaitDelay = time.Second // controllers in the background do not block the output
 	err := c.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
@@ -27,7 +27,7 @@ func typed(ctx context.Context, block string) (string, error) {
 	return said.String(), err
 }
 
-// must is typed, which has to succeed.
+// must runs a block of commands, and fails the test if they fail.
 func must(t *testing.T, block string) string {
 	t.Helper()
 	began := time.Now()
@@ -39,7 +39,7 @@ func must(t *testing.T, block string) string {
 	return said
 }
 
-// blocks are the shell blocks of a section of the page.
+// blocks returns the shell blocks of a section of the page.
 func blocks(t *testing.T, section string) (all []string) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(host.root, "docs", "quickstart.md"))
@@ -61,13 +61,14 @@ func blocks(t *testing.T, section string) (all []string) {
 	}
 }
 
-// TestPage types the commands for controllers as processes. Between them it has the API server judge the manifests of the other way.
+// TestPage runs the commands for controllers as processes. In between, the API server validates the manifests for controllers
+// as pods.
 func TestPage(t *testing.T) {
 	all := blocks(t, "Controllers as processes")
 	if len(all) != 6 {
 		t.Fatalf("%d blocks, want 6: create, start, look, delete, stop, delete", len(all))
 	}
-	t.Cleanup(func() { // after a failure; the test's own context has ended
+	t.Cleanup(func() { // after a failure; the context of the test has ended
 		for _, block := range all[len(all)-2:] {
 			_, _ = typed(context.Background(), block)
 		}
@@ -91,7 +92,8 @@ func TestPage(t *testing.T) {
 	must(t, all[5])
 }
 
-// manifests has the API server judge what is applied for controllers as pods. The other commands of that section need a container engine, or pods that run.
+// manifests applies the manifests for controllers as pods as a dry run. The other commands of that section need a container
+// engine, or running pods.
 func manifests(t *testing.T) {
 	t.Helper()
 	judged := 0
@@ -113,7 +115,7 @@ func manifests(t *testing.T) {
 	}
 }
 
-// TestRefusesOthers: the quickstart leaves a cluster alone that has machines already.
+// TestRefusesOthers: the quickstart does not change a cluster that already has machines.
 func TestRefusesOthers(t *testing.T) {
 	must(t, "kwokctl create cluster --name others --runtime binary")
 	t.Cleanup(func() { _, _ = typed(context.Background(), "kwokctl delete cluster --name others") })
@@ -138,7 +140,8 @@ cp "$KUBECONFIG" bin/quickstart/kubeconfig`)
 	}
 }
 
-// TestKwokConfiguration: kwok runs with the configuration that clusters of pods get, and keeps the node of a simulated machine Ready. Its stages are kwok's own.
+// TestKwokConfiguration: kwok runs with the configuration for clusters of pods, and keeps the node of a simulated machine
+// Ready. Its stages are the default stages of kwok.
 func TestKwokConfiguration(t *testing.T) {
 	file := filepath.Join(host.root, "examples", "quickstart", "kwok-config.yaml")
 	text, err := os.ReadFile(file)

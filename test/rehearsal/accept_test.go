@@ -23,17 +23,18 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// manifests are written as the tools of each cloud write them: <cloud>-openshift.yaml as the OpenShift installer does, with the secrets
-// that its credentials operator makes, <cloud>-gardener.yaml as the Gardener extension of the cloud renders a worker pool.
+// manifests are written as the tools of each cloud write them. <cloud>-openshift.yaml is as the OpenShift installer writes it,
+// with the secrets of its credentials operator. <cloud>-gardener.yaml is as the Gardener extension of the cloud renders a
+// worker pool.
 //
 //go:embed testdata/accept
 var manifests embed.FS
 
-// foreign are the clouds for which there are such manifests.
+// foreign are the clouds that have such manifests.
 var foreignClouds = []string{"aws", "azure", "gcp", "openstack", "vsphere"}
 
-// TestAcceptAny: manifests from elsewhere run unchanged against a double that accepts anything. Nothing that they name is in its inventory:
-// credentials, accounts, regions, images, networks, types.
+// TestAcceptAny: manifests of other tools run unchanged against a simulator with --accept-any. Its inventory has none of the
+// names in the manifests: credentials, accounts, regions, images, networks, types.
 func TestAcceptAny(t *testing.T) {
 	for _, cloud := range foreignClouds {
 		if !asked(*provider, cloud) {
@@ -62,7 +63,7 @@ func TestAcceptAny(t *testing.T) {
 	}
 }
 
-// applyAsWritten applies a file as `kubectl apply` does, after its namespaces, and remembers the pools in it.
+// applyAsWritten applies a file as `kubectl apply` does, after creating its namespaces, and remembers the pools in it.
 func (s *story) applyAsWritten(file string) {
 	s.t.Helper()
 	raw, err := manifests.ReadFile("testdata/accept/" + file)
@@ -85,7 +86,7 @@ func (s *story) applyAsWritten(file string) {
 			s.t.Fatal(err)
 		}
 		if replicas, ok, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas"); ok {
-			s.pools = append(s.pools, &pool{Unstructured: o.DeepCopy(), replicas: int(replicas.(float64))}) // as JSON has it
+			s.pools = append(s.pools, &pool{Unstructured: o.DeepCopy(), replicas: int(replicas.(float64))}) // JSON numbers are float64
 		}
 		err = s.fleet.Client.Create(s.t.Context(), o.DeepCopy())
 		if apierrors.IsAlreadyExists(err) { // the user data of the fleet's own samples
@@ -97,7 +98,7 @@ func (s *story) applyAsWritten(file string) {
 	}
 }
 
-// privateKey is one for the file of a service account, as a part of a JSON text.
+// privateKey returns a private key for the file of a service account, as a part of a JSON text.
 func (s *story) privateKey() []byte {
 	s.t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

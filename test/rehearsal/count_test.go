@@ -15,10 +15,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
-// patience is how long anything may take on a machine that is busy.
+// patience limits the time of each wait, on a busy computer.
 const patience = 5 * time.Minute
 
-// until waits for something, while the time of the cloud passes faster than ours. is says what is still in the way; empty: nothing.
+// until waits for a condition, while the time of the cloud passes faster than real time. is returns the obstacle, or an empty
+// string when the condition holds.
 func (s *story) until(what string, is func() string) {
 	s.t.Helper()
 	for began := time.Now(); ; time.Sleep(250 * time.Millisecond) {
@@ -38,10 +39,10 @@ func (s *story) until(what string, is func() string) {
 	}
 }
 
-// rests waits until the fleet is what is wanted, at the API server and at the cloud.
+// rests waits until the API server and the cloud have the wanted state of the fleet.
 func (s *story) rests() { s.t.Helper(); s.until("the fleet rests", s.wrong) }
 
-// machines are all there are, by UID.
+// machines returns all machines, by UID.
 func (s *story) machines() map[string]fleet.Machine {
 	s.t.Helper()
 	all, err := s.fleet.Census(s.t.Context())
@@ -55,7 +56,7 @@ func (s *story) machines() map[string]fleet.Machine {
 	return out
 }
 
-// of are the machines of a pool.
+// of returns the machines of a pool.
 func (s *story) of(p *pool) (all []fleet.Machine) {
 	s.t.Helper()
 	for _, m := range s.machines() {
@@ -67,7 +68,7 @@ func (s *story) of(p *pool) (all []fleet.Machine) {
 	return all
 }
 
-// owner is the pool of a machine: the one with the longest name that begins the machine's.
+// owner returns the pool of a machine: the pool with the longest name that is a prefix of the name of the machine.
 func (s *story) owner(m fleet.Machine) (of *pool) {
 	for _, p := range s.pools {
 		if p.GetNamespace() == m.Namespace && strings.HasPrefix(m.Name, p.GetName()+"-") && (of == nil || len(p.GetName()) > len(of.GetName())) {
@@ -77,7 +78,7 @@ func (s *story) owner(m fleet.Machine) (of *pool) {
 	return of
 }
 
-// run is what has happened so far at the cloud, and what there is now.
+// run returns the history of the cloud so far, and its present state.
 func (s *story) run() checker.Run {
 	s.t.Helper()
 	want := 0
@@ -92,11 +93,11 @@ func (s *story) run() checker.Run {
 	return run
 }
 
-// wrong says in which way the cloud and the objects are not as they should be.
+// wrong returns how the cloud and the objects differ from the wanted state.
 func (s *story) wrong() string { s.t.Helper(); return checker.Wrong(s.run(), checker.Rest) }
 
-// count holds what the double has seen to the first promise, not only now but at any time since the story began: a machine has one
-// instance in its whole life. And nobody touches what belongs to others.
+// count checks the first promise on the whole history of the simulator: a machine has at most one instance in its whole life,
+// and the controllers change no resource of other owners.
 func (s *story) count() {
 	s.t.Helper()
 	if wrong := checker.Wrong(s.run(), checker.Rest, checker.OneInstance, checker.OthersKept); wrong != "" {
@@ -104,7 +105,7 @@ func (s *story) count() {
 	}
 }
 
-// unjoin takes away the nodes that are of no machine, once there are some.
+// unjoin deletes the nodes that have no machine, after there are some.
 func (s *story) unjoin() {
 	s.t.Helper()
 	s.until("the node of what was planted joins", func() string {

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
-// ask asks the double's console for a page.
+// ask requests a page of the control interface of the simulator.
 func (s *story) ask(method, page string, into any) {
 	s.t.Helper()
 	raw, err := s.fleet.Cloud.Ask(s.t.Context(), method, page, nil)
@@ -18,13 +18,13 @@ func (s *story) ask(method, page string, into any) {
 		err = json.Unmarshal(raw, into)
 	}
 	if err != nil {
-		s.t.Fatalf("%s: ask the double for %s: %v", s.chapter, page, err)
+		s.t.Fatalf("%s: request %s from the simulator: %v", s.chapter, page, err)
 	}
 }
 
 func (s *story) post(page string) { s.t.Helper(); s.ask(http.MethodPost, page, nil) }
 
-// lives are all instances that there ever were, the oldest first.
+// lives returns all instances that ever existed, the oldest first.
 func (s *story) lives() []record.Life {
 	s.t.Helper()
 	all, err := record.Lives(s.t.Context(), s.fleet.Cloud)
@@ -34,7 +34,7 @@ func (s *story) lives() []record.Life {
 	return all
 }
 
-// living are the instances of a machine, or all for no UID.
+// living returns the existing instances of a machine, or all if the UID is empty.
 func (s *story) living(uid string) (all []record.Life) {
 	s.t.Helper()
 	for _, i := range s.lives() {
@@ -45,8 +45,8 @@ func (s *story) living(uid string) (all []record.Life) {
 	return all
 }
 
-// plant lets somebody else make an instance like another, in whose name and tags each first of a pair is replaced by its
-// second, and returns it. Its node is taken away: it does not join this cluster.
+// plant creates a copy of an instance as another client of the cloud would, and returns it. In its name and tags, the second of
+// each pair replaces the first. Its node is deleted, because it does not join this cluster.
 func (s *story) plant(like record.Life, pairs ...string) record.Life {
 	s.t.Helper()
 	before := map[string]bool{}
@@ -68,7 +68,7 @@ func (s *story) plant(like record.Life, pairs ...string) record.Life {
 	return record.Life{}
 }
 
-// issue makes the double issue credentials, and says what replaces what stands in the samples.
+// issue requests credentials from the simulator. It returns the replacements of texts in the samples.
 func (s *story) issue(account string) (replaced map[string]string) {
 	s.t.Helper()
 	s.ask(http.MethodPost, "issue?account="+url.QueryEscape(account), &replaced)
@@ -77,10 +77,10 @@ func (s *story) issue(account string) (replaced map[string]string) {
 
 func query(text string) string { return url.QueryEscape(text) }
 
-// calls withholds the answer to a call of the cloud that changes something.
+// calls withholds the answer to a call of the cloud that changes a resource.
 type calls struct {
 	*story
-	before int // how many requests the double had answered
+	before int // the number of requests that the simulator had answered
 }
 
 func (c *calls) set(n int) {
@@ -108,7 +108,7 @@ func (c *calls) hit() bool {
 
 func (c *calls) what() (what string) {
 	c.t.Helper()
-	c.until("the double sees that the controller is gone", func() string {
+	c.until("the simulator notices that the controller has ended", func() string {
 		if _, what = c.answered(c.before); what == "" {
 			return "no call is without an answer"
 		}
@@ -117,7 +117,8 @@ func (c *calls) what() (what string) {
 	return what
 }
 
-// answered says how many requests the double has answered, and which call after the first so many changed something and has no answer.
+// answered returns the number of requests that the simulator has answered, and the call after the first so many that changed a
+// resource and has no answer.
 func (c *calls) answered(after int) (n int, lost string) {
 	c.t.Helper()
 	var log struct {

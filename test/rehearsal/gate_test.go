@@ -13,16 +13,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/apiproxy"
 )
 
-// gate stands between the machine controller and its API server. It withholds the answer to one write, which the API server has done by then.
+// gate stands between the machine controller and its API server. It withholds the answer to one write after the API server has
+// executed it.
 type gate struct {
 	*httptest.Server
 
 	mu       sync.Mutex
-	left     int    // the write so many from now has no answer; none where it is not positive
-	withheld string // which write that was
+	left     int    // the number of writes until the one without an answer; not positive: none
+	withheld string // the write without an answer
 }
 
-// newGate starts a gate for the user of the kubeconfig, which leads through it from then on.
+// newGate starts a gate for the user of the kubeconfig. From then on, the kubeconfig leads through the gate.
 func newGate(kubeconfig string) (*gate, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -39,7 +40,7 @@ func newGate(kubeconfig string) (*gate, error) {
 	return g, os.WriteFile(kubeconfig, raw, 0o600)
 }
 
-// end closes all connections, without waiting for those who watch.
+// end closes all connections, without waiting for watches.
 func (g *gate) end() {
 	if g != nil {
 		_ = g.Config.Close()
@@ -61,7 +62,7 @@ func (g *gate) what() string {
 	return g.withheld
 }
 
-// answer passes an answer on, unless it is the one to be withheld.
+// answer forwards an answer, unless it is the one to be withheld.
 func (g *gate) answer(r *http.Response) error {
 	if !g.withholds(r) {
 		return nil
@@ -84,12 +85,13 @@ func (g *gate) withholds(r *http.Response) bool {
 	return true
 }
 
-// writeOf says what a request writes: "PATCH machines/NAME/status". It is empty for one that changes nothing, and for leases and events.
+// writeOf returns what a request writes: "PATCH machines/NAME/status". It is empty for a request that changes nothing, and for
+// leases and events.
 func writeOf(r *http.Request) string {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return ""
 	}
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/") // apis/GROUP/VERSION or api/VERSION, and namespaces/NAMESPACE where it has one
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/") // apis/GROUP/VERSION or api/VERSION, and perhaps namespaces/NAMESPACE
 	skip := 2
 	if parts[0] == "apis" {
 		skip = 3
@@ -107,7 +109,8 @@ func writeOf(r *http.Request) string {
 	return r.Method + " " + strings.Join(parts[skip:], "/")
 }
 
-// TestWriteOf: what changes nothing is no step, and leases and events go on while nothing happens to machines.
+// TestWriteOf: a request that changes nothing is no step, and neither are writes of leases and events, which continue while no
+// machine changes.
 func TestWriteOf(t *testing.T) {
 	for _, test := range []struct{ method, path, want string }{
 		{"PATCH", "/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines/m/status", "PATCH machines/m/status"},

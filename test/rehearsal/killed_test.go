@@ -24,22 +24,25 @@ import (
 // kills: `make test-killed` kills the machine controller at each of its writes and calls.
 var kills = flag.Int("rehearsal.kills", 1, "up to which of its writes, and of its calls that change something, the machine controller is killed")
 
-// scarcity is a cloud that refuses the best choice of a class, so that each machine is asked for twice. It refuses at once, since a machine of
-// machine.openshift.io whose instance was accepted and then given up is Failed for good.
+// scarcity is a cloud that refuses the best choice of a class, so that the controller requests an instance twice for each
+// machine. The cloud refuses immediately: if it accepted the request and the instance then failed, a machine of
+// machine.openshift.io would stay Failed.
 type scarcity struct {
-	// inventory is what the double has otherwise than its sample.
+	// inventory is the difference between the simulator's inventory and its sample.
 	inventory string
-	// verbs are what the double is asked to do: "exhaust?on=us-east-1a"; restock what makes room again, empty where the double cannot.
+	// verbs are the verbs that exhaust the best choice: "exhaust?on=us-east-1a". restock are the verbs that restore its
+	// capacity; empty if the simulator has none.
 	verbs, restock []string
-	// lag is how far listings run behind, in the time of the cloud, which passes four times as fast as ours; empty where they do not.
+	// lag is the delay of listings in the time of the cloud, which passes four times as fast as real time. It is empty if the
+	// cloud has no delay.
 	lag string
-	// zone is what the sample of machine.openshift.io names where it names none.
+	// zone is the zone for the sample of machine.openshift.io if the sample names none.
 	zone string
-	// fallback are the patches of the specs that lead to a place with room, by API.
+	// fallback are the patches of the specs that select a place with capacity, by API.
 	fallback map[string]string
 }
 
-// scarce are the clouds of which a machine controller is killed.
+// scarce are the clouds of this test.
 var scarce = map[string]scarcity{
 	"aws": {
 		verbs: []string{"exhaust?on=us-east-1a/m5.large"}, restock: []string{"restock?on=us-east-1a/m5.large"}, lag: "20s",
@@ -68,16 +71,17 @@ var scarce = map[string]scarcity{
 	},
 }
 
-// The APIs, as their objects name them.
+// The APIs, as in the objects.
 const (
 	openShiftAPI = "machine.openshift.io/v1beta1"
 	gardenerAPI  = "machine.sapcloud.io/v1alpha1"
 )
 
-// TestSafetyKilledAtEachStep ends the machine controller by SIGKILL when the API server has done its first, second, ... write for a machine, and when the cloud
-// has done the first, second, ... of its calls that change something; the answer is withheld until the process is gone. Each happens once while the machine is
-// made, and once while it is deleted. The best choice of its class has no room. The double says whether the machine had two instances at any time, and what
-// is left at the end.
+// TestSafetyKilledAtEachStep kills the machine controller with SIGKILL after each of its steps: after the API server has
+// executed its first, second, ... write for a machine, and after the cloud has executed the first, second, ... call that
+// changes a resource. The answer is withheld until the process has ended. Each step is tested once during the creation of the
+// machine, and once during its deletion. The best choice of the class has no capacity. The simulator shows whether the machine
+// ever had two instances, and what is left at the end.
 func TestSafetyKilledAtEachStep(t *testing.T) {
 	for _, cloud := range slices.Sorted(maps.Keys(scarce)) {
 		if !asked(*provider, cloud) {
@@ -86,8 +90,8 @@ func TestSafetyKilledAtEachStep(t *testing.T) {
 		t.Run(cloud, func(t *testing.T) {
 			buildCloud(t, cloud)
 			k := &killing{scarcity: scarce[cloud]}
-			t.Cleanup(func() { k.gate.end() }) // once the fleet has ended, which leaves through it
-			// The collector comes too late to take away what a deletion leaves behind.
+			t.Cleanup(func() { k.gate.end() }) // after the fleet has ended, because it ends through the gate
+			// The collector runs too late to remove leftovers of a deletion.
 			k.story = start(t, fleet.CloudOptions{Provider: cloud, Inventory: k.written(t)}, "--machine-safety-orphan-vms-period=24h")
 			k.prepare()
 			for _, p := range k.pools {
@@ -105,7 +109,7 @@ type killing struct {
 	gate *gate
 }
 
-// written is the file of the inventory; empty: that of the sample.
+// written returns the file of the inventory. It is empty for the inventory of the sample.
 func (s scarcity) written(t *testing.T) string {
 	t.Helper()
 	if s.inventory == "" {
@@ -118,17 +122,17 @@ func (s scarcity) written(t *testing.T) string {
 	return file
 }
 
-// interceptor withholds the answer to one request of the machine controller, which is done by then.
+// interceptor withholds the answer to one request of the machine controller after the request was executed.
 type interceptor interface {
-	// set lays it for the n-th request from now, and takes it away for 0.
+	// set selects the n-th request from now, or no request for 0.
 	set(n int)
 	// hit reports whether a request has no answer.
 	hit() bool
-	// what says which request that was, once the controller is gone.
+	// what returns that request, after the controller has ended.
 	what() string
 }
 
-// prepare leads the machine controller through a gate, makes pools without machines, and takes the room of their best choice.
+// prepare leads the machine controller through a gate, creates pools without machines, and exhausts their best choice.
 func (k *killing) prepare() {
 	k.t.Helper()
 	program := "machine-controller-" + k.cloud
@@ -169,7 +173,7 @@ func (k *killing) do(verbs []string) {
 	}
 }
 
-// lags lets listings run so far behind, where they do at all.
+// lags sets the delay of listings, if the cloud has one.
 func (k *killing) lags(by string) {
 	k.t.Helper()
 	if k.lag != "" {
@@ -177,7 +181,8 @@ func (k *killing) lags(by string) {
 	}
 }
 
-// unheld says which secret of a class has no finalizer yet: what the controller writes for the class alone is no step of a machine.
+// unheld returns the secret of a class that has no finalizer yet. A write of the controller for the class alone is no step of a
+// machine.
 func (k *killing) unheld(class *unstructured.Unstructured, field string) string {
 	k.t.Helper()
 	ref := class.Object[field].(map[string]any)
@@ -191,7 +196,7 @@ func (k *killing) unheld(class *unstructured.Unstructured, field string) string 
 	return ""
 }
 
-// each makes and deletes a machine of a pool for each number of a step, until there are no more steps.
+// each creates and deletes a machine of a pool for each step, until there are no more steps.
 func (k *killing) each(p *pool, step string, at interceptor) {
 	k.t.Helper()
 	began, made, gone, name := time.Now(), 0, 0, apiOf(p)+"-"+step
@@ -204,7 +209,7 @@ func (k *killing) each(p *pool, step string, at interceptor) {
 		k.askedTwice(p)
 		deleted := k.killedAt(p, 0, n, at)
 		if !deleted {
-			k.crash() // a process that knows of no shortage
+			k.crash() // the new process does not know of the shortage
 		}
 		if !created && !deleted {
 			break
@@ -221,7 +226,7 @@ func count(happened bool) int {
 	return 0
 }
 
-// apiOf is a word for the API of a pool.
+// apiOf returns a word for the API of a pool.
 func apiOf(p *pool) string {
 	if openShift(p.Unstructured) {
 		return "openshift"
@@ -229,13 +234,14 @@ func apiOf(p *pool) string {
 	return "gardener"
 }
 
-// killedAt scales a pool, kills the machine controller at the n-th step, and waits until the fleet rests. It reports whether there were so many steps.
+// killedAt scales a pool, kills the machine controller at the n-th step, and waits until the fleet rests. It returns false if
+// there were fewer steps.
 func (k *killing) killedAt(p *pool, replicas, n int, at interceptor) (killed bool) {
 	k.t.Helper()
 	began, chapter := time.Now(), k.chapter
 	k.chapter = fmt.Sprintf("%s, scaled to %d", chapter, replicas)
 	_, call := at.(*calls)
-	if lag := k.lag; call && replicas == 0 { // or an instance is told to go again and again, and what comes after it is never reached
+	if lag := k.lag; call && replicas == 0 { // with a delay, the controller would repeat the termination of an instance, and never reach the later calls
 		k.lags("0s")
 		defer k.lags(lag)
 	}
@@ -247,7 +253,7 @@ func (k *killing) killedAt(p *pool, replicas, n int, at interceptor) (killed boo
 		}
 		return k.wrong()
 	})
-	time.Sleep(time.Second / 2) // what is written once a machine is there
+	time.Sleep(time.Second / 2) // writes after the creation of a machine
 	if killed = at.hit(); killed {
 		if replicas > 0 {
 			k.restockBestChoice(p)
@@ -272,7 +278,8 @@ func (k *killing) killedAt(p *pool, replicas, n int, at interceptor) (killed boo
 	return killed
 }
 
-// restockBestChoice makes room for the best choice once another one is asked for, so that a process that chose anew would choose otherwise.
+// restockBestChoice restores the capacity of the best choice after the controller has requested another choice. A process
+// without a record would now choose differently.
 func (k *killing) restockBestChoice(p *pool) {
 	k.t.Helper()
 	for _, m := range k.of(p) {
@@ -282,10 +289,12 @@ func (k *killing) restockBestChoice(p *pool) {
 	}
 }
 
-// hiddenFor is for how long the next process sees nothing of what was made: longer than it waits for that before it asks again.
+// hiddenFor is how long the next process does not see new instances. It is longer than the wait of the process before it
+// repeats a request.
 const hiddenFor = 30 * time.Second
 
-// hideListings hides what was made lately from listings, for longer than providers say that it takes: what is asked for again is then all that holds.
+// hideListings hides new instances from listings for longer than the providers assume. Only the repeated request can then find
+// the instance.
 func (k *killing) hideListings() {
 	k.t.Helper()
 	if k.lag == "" {
@@ -302,7 +311,7 @@ func (k *killing) hideListings() {
 	k.lags(k.lag)
 }
 
-// record is the status of a machine, which keeps what was asked for.
+// record returns the status of a machine, which stores its requests.
 func (k *killing) record(m fleet.Machine) string {
 	k.t.Helper()
 	o := k.object(m)
@@ -316,7 +325,7 @@ func (k *killing) record(m fleet.Machine) string {
 	return string(raw)
 }
 
-// askedTwice holds that the machine of a pool keeps that the best choice was refused, and another asked for.
+// askedTwice checks that the machine of a pool stores that the best choice was refused, and that another was requested.
 func (k *killing) askedTwice(p *pool) {
 	k.t.Helper()
 	for _, m := range k.of(p) {

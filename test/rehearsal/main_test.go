@@ -17,12 +17,12 @@ import (
 )
 
 var (
-	provider = flag.String("rehearsal.provider", "", "cloud that is played, or several with commas between them; empty: all")
-	chapters = flag.String("rehearsal.chapters", "", "chapters to be told, with commas between them; empty: all")
+	provider = flag.String("rehearsal.provider", "", "simulated cloud, or several separated by commas; empty: all")
+	chapters = flag.String("rehearsal.chapters", "", "chapters to run, separated by commas; empty: all")
 	keep     = flag.Bool("rehearsal.keep", false, "leave logs where they are; those of a story that fails always stay")
 )
 
-// clouds are those that doubles play.
+// clouds are the clouds that have a simulator.
 var clouds = []string{"aws", "azure", "gcp", "kubevirt", "metal3", "openstack", "vsphere"}
 
 // bin is the folder of the programs under test, built from this tree.
@@ -43,7 +43,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// Where `make build` leaves them: what is up to date is not linked again.
+	// The folder of `make build`: programs that are up to date are not linked again.
 	bin = filepath.Join(root, "bin") + string(filepath.Separator)
 	if err := os.MkdirAll(bin, 0o755); err != nil { //nolint:gosec // programs
 		return 0, err
@@ -68,7 +68,7 @@ func build(module, program string) error {
 	return nil
 }
 
-// buildCloud builds the controller of a cloud and what plays that cloud.
+// buildCloud builds the controller and the simulator of a cloud.
 func buildCloud(t *testing.T, cloud string) {
 	t.Helper()
 	root, err := devplanetest.RepositoryRoot()
@@ -126,12 +126,12 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// asked reports whether a name is in a list with commas, or the list is empty.
+// asked reports whether a name is in a comma-separated list, or the list is empty.
 func asked(list, name string) bool {
 	return list == "" || slices.Contains(strings.Split(list, ","), name)
 }
 
-// start starts a fleet on a cloud that is played, and nothing in it. args are further ones of the machine controller.
+// start starts a fleet on a simulated cloud, without objects. args are additional arguments of the machine controller.
 func start(t *testing.T, o fleet.CloudOptions, args ...string) *story {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "millwright-rehearsal-"+o.Provider+"-")

@@ -34,7 +34,7 @@ type pool struct {
 // healthTimeout is how long a node of a pool may be silent.
 const healthTimeout = "10s"
 
-// samples are the objects of the cloud's examples, and what its double issues.
+// samples returns the objects of the examples of the cloud, with credentials of the simulator.
 func (s *story) samples() (all []*unstructured.Unstructured) {
 	s.t.Helper()
 	issued, err := os.ReadFile(filepath.Join(fleet.CloudDir(s.fleet.Dir), "manifests.yaml"))
@@ -65,7 +65,7 @@ func (s *story) samples() (all []*unstructured.Unstructured) {
 	return all
 }
 
-// deployed are samples whose sets are deployments, so that they roll.
+// deployed returns samples with deployments instead of sets, so that they can be rolled.
 func deployed(samples []*unstructured.Unstructured) []*unstructured.Unstructured {
 	for _, o := range samples {
 		if o.GetKind() == "MachineSet" {
@@ -75,7 +75,7 @@ func deployed(samples []*unstructured.Unstructured) []*unstructured.Unstructured
 	return samples
 }
 
-// deploy makes a deployment of a set.
+// deploy returns a deployment with the template of a set.
 func deploy(o *unstructured.Unstructured) {
 	o.SetKind("MachineDeployment")
 	spec := o.Object["spec"].(map[string]any)
@@ -90,7 +90,7 @@ func openShift(o *unstructured.Unstructured) bool {
 	return strings.Contains(o.GetAPIVersion(), "openshift")
 }
 
-// check is what replaces machines of machine.openshift.io, which have no timeout of their own.
+// check returns a health check for machines of machine.openshift.io, which have no timeouts of their own.
 const check = `
 apiVersion: machine.openshift.io/v1beta1
 kind: MachineHealthCheck
@@ -118,7 +118,7 @@ func (s *story) apply(replicas int, other bool, all []*unstructured.Unstructured
 	}
 }
 
-// elsewhere are samples with other credentials, and under other names.
+// elsewhere returns samples with other credentials and other names.
 func elsewhere(all []*unstructured.Unstructured, replaced map[string]string) []*unstructured.Unstructured {
 	names := map[string]bool{}
 	for _, o := range all {
@@ -175,7 +175,7 @@ func walk(v any, change func(string) string, keys bool) any {
 	return v
 }
 
-// rotate writes what the double issued into the secrets of the samples.
+// rotate writes the new credentials of the simulator into the secrets of the samples.
 func (s *story) rotate(replaced map[string]string) {
 	s.t.Helper()
 	change := replacer(replaced)
@@ -196,7 +196,7 @@ func (s *story) rotate(replaced map[string]string) {
 	}
 }
 
-// change rolls a pool: its machines are made of another class, or with other user data, as all clouds have these.
+// change changes the template of a pool. Its machines get another class, or other user data, because all clouds have these.
 func (s *story) change(p *pool) {
 	s.t.Helper()
 	if openShift(p.Unstructured) {
@@ -214,7 +214,7 @@ func (s *story) change(p *pool) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		raw, err := json.Marshal(walk(value, func(text string) string { // the field has not the same name in all specs
+		raw, err := json.Marshal(walk(value, func(text string) string { // the field has different names in the specs
 			if text == key.Name {
 				return next.Name
 			}
@@ -243,7 +243,7 @@ func (s *story) scale(p *pool, replicas int) {
 	s.patch(p.Unstructured, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 }
 
-// patch changes an object as it is by now.
+// patch changes the present version of an object.
 func (s *story) patch(o client.Object, merge string) {
 	s.t.Helper()
 	into := o.DeepCopyObject().(client.Object)
@@ -252,7 +252,7 @@ func (s *story) patch(o client.Object, merge string) {
 	}
 }
 
-// serviceAccount is what pods need, whoever makes it first.
+// serviceAccount creates the service account that pods need, if it does not exist.
 func serviceAccount() *corev1.ServiceAccount {
 	a := &corev1.ServiceAccount{}
 	a.Namespace, a.Name = "default", "default"

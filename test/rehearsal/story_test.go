@@ -22,7 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
-// story is a fleet on a cloud, and what has happened to it so far.
+// story is a fleet on a cloud, and its history.
 type story struct {
 	t       *testing.T
 	fleet   *fleet.Fleet
@@ -33,13 +33,13 @@ type story struct {
 	foreigners map[string]bool
 }
 
-// few and many are how many machines a pool has, and has for a while.
+// few is the usual number of machines of a pool, many a temporary one.
 const (
 	few  = 3
 	many = 8
 )
 
-// create brings up both samples.
+// create starts both samples.
 func (s *story) create() {
 	if err := s.fleet.Create(s.t.Context(), fmt.Appendf(nil, check, healthTimeout)); err != nil {
 		s.t.Fatal(err)
@@ -48,8 +48,8 @@ func (s *story) create() {
 	s.rests()
 }
 
-// foreign plants an instance of another cluster in the same account for each API. It has what ours have but the names of its cluster,
-// control plane and machine, and stays until the end.
+// foreign plants an instance of another cluster in the same account for each API. It resembles our instances, but has other
+// names of cluster, control plane and machine. It must stay until the end.
 func (s *story) foreign() {
 	s.foreigners = map[string]bool{}
 	var system corev1.Namespace
@@ -69,7 +69,7 @@ func (s *story) foreign() {
 	}
 }
 
-// roll replaces all machines by those of another template.
+// roll replaces all machines with machines of another template.
 func (s *story) roll() {
 	before := s.machines()
 	for _, p := range s.pools {
@@ -85,7 +85,7 @@ func (s *story) roll() {
 	})
 }
 
-// drain deletes machines whose pods may not go yet.
+// drain deletes machines whose pods may not be evicted yet.
 func (s *story) drain() {
 	var going []fleet.Machine
 	var budgets []*policyv1.PodDisruptionBudget
@@ -115,7 +115,7 @@ func (s *story) drain() {
 	s.replaced(going)
 }
 
-// guard runs a pod on a node, under a budget that lets no pod go.
+// guard runs a pod on a node, with a budget that allows no eviction.
 func (s *story) guard(name, node string) *policyv1.PodDisruptionBudget {
 	labels := map[string]string{"app": name}
 	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "none"}}}}
@@ -141,7 +141,7 @@ func (s *story) guard(name, node string) *policyv1.PodDisruptionBudget {
 	return b
 }
 
-// heal ends instances at the cloud.
+// heal terminates instances at the cloud.
 func (s *story) heal() {
 	var going []fleet.Machine
 	for _, p := range s.pools {
@@ -152,7 +152,7 @@ func (s *story) heal() {
 	s.replaced(going)
 }
 
-// orphan plants instances that look like ours, and of which no machine knows.
+// orphan plants instances that resemble ours but have no machine.
 func (s *story) orphan() {
 	began := time.Now()
 	var planted []record.Life
@@ -160,7 +160,7 @@ func (s *story) orphan() {
 		m := s.of(p)[1]
 		planted = append(planted, s.plant(s.living(m.UID)[0], m.UID, string(uuid.NewUUID()), m.Name, strings.Replace(m.Name, "mill", "orphan", 1)))
 	}
-	s.until("what nobody wants is collected", func() string {
+	s.until("orphans are collected", func() string {
 		for _, i := range planted {
 			for _, now := range s.lives() {
 				if now.ID == i.ID && now.Lives() {
@@ -176,8 +176,8 @@ func (s *story) orphan() {
 	s.rests()
 }
 
-// kill ends the machine controller while it makes and ends machines, each time when the cloud has done what it was asked for and has
-// not answered.
+// kill ends the machine controller while it creates and deletes machines, each time after the cloud has executed a request and
+// before it has answered.
 func (s *story) kill() {
 	for _, p := range s.pools {
 		s.scale(p, many)
@@ -193,7 +193,7 @@ func (s *story) kill() {
 	s.rests()
 }
 
-// interrupt kills the machine controller at a request that changes something, unless none comes any more, and starts it again.
+// interrupt kills the machine controller at a request that changes a resource, if there is one, and starts it again.
 func (s *story) interrupt() {
 	raw, err := json.Marshal(map[string]any{"writes": true, "done": true, "stall": true, "times": 1, "share": 0.3})
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *story) crash() {
 	s.t.Fatalf("%s: no machine controller runs", s.chapter)
 }
 
-// revoke lets nobody in at the cloud, while machines are to be made and to go. Then the secrets get what holds.
+// revoke makes the cloud refuse all credentials while machines are created and deleted. Then the secrets get valid credentials.
 func (s *story) revoke() {
 	s.post("do/revoke")
 	lived, going := s.lives(), []fleet.Machine{}
@@ -242,13 +242,13 @@ func (s *story) revoke() {
 		going = append(going, m)
 		s.scale(p, few+1)
 	}
-	s.until("machines of both APIs tell that they are refused", func() string { return s.untold(going) })
+	s.until("machines of both APIs report the refusal", func() string { return s.untold(going) })
 	s.unchanged(3*time.Second, going)
 	if now := s.lives(); len(now) != len(lived) {
-		s.t.Errorf("%s: there were %d instances so far, and are %d although nobody was let in", s.chapter, len(lived), len(now))
+		s.t.Errorf("%s: there were %d instances before, and there are %d although the cloud refused all credentials", s.chapter, len(lived), len(now))
 	}
 	s.rotate(s.issue(""))
-	// Nobody has to do more than that, and nobody waits for the pauses of a machine that was denied.
+	// A user does no more than that, and machines do not wait for the pauses after a denial.
 	began := time.Now()
 	s.replaced(going)
 	if took := time.Since(began); took > wakeup {
@@ -256,14 +256,14 @@ func (s *story) revoke() {
 	}
 }
 
-// wakeup is how long a machine may take after its credentials were corrected, with a drain, the end of its instance and another machine: less
-// than the shortest pause after a denial, which is a minute.
+// wakeup limits the time of a machine after its credentials were corrected, with a drain, the end of its instance and a
+// replacement. It is less than the shortest pause after a denial, which is a minute.
 const wakeup = 45 * time.Second
 
-// refusals are words of clouds for credentials that do not hold: of AWS, Entra, Google, Keystone, a vCenter and an API server.
+// refusals are the messages of clouds for invalid credentials: of AWS, Entra, Google, Keystone, vCenter and an API server.
 var refusals = regexp.MustCompile(`AuthFailure|AADSTS|invalid_grant|HTTP 401|Login failure|takes the credentials of the kubeconfig no more`)
 
-// untold says which pool has no machine that says that it was refused, of those that are to go and of those that are to be made.
+// untold returns a pool in which no machine reports the refusal, among the deleted and the new machines.
 func (s *story) untold(going []fleet.Machine) string {
 	now := s.machines()
 	for _, m := range going {
@@ -280,7 +280,7 @@ func (s *story) untold(going []fleet.Machine) string {
 	return ""
 }
 
-// accounts makes further pools in another account.
+// accounts creates additional pools in another account.
 func (s *story) accounts() {
 	s.apply(few-1, true, elsewhere(deployed(s.samples()), s.issue("other")))
 	s.rests()
@@ -299,7 +299,7 @@ func (s *story) accounts() {
 	}
 }
 
-// end takes all machines away.
+// end scales all pools to zero.
 func (s *story) end() {
 	for _, p := range s.pools {
 		s.scale(p, 0)
@@ -307,14 +307,14 @@ func (s *story) end() {
 	s.rests()
 }
 
-// remove deletes a machine as a person does.
+// remove deletes a machine, as a user does.
 func (s *story) remove(m fleet.Machine) {
 	if err := s.fleet.Client.Delete(s.t.Context(), s.object(m), client.Preconditions{UID: (*types.UID)(&m.UID)}); err != nil {
 		s.t.Fatalf("%s: delete machine %s: %v", s.chapter, m.Name, err)
 	}
 }
 
-// object is a machine for those who change it.
+// object returns a machine as an object.
 func (s *story) object(m fleet.Machine) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(s.owner(m).GroupVersionKind())
@@ -324,7 +324,7 @@ func (s *story) object(m fleet.Machine) *unstructured.Unstructured {
 	return o
 }
 
-// replaced waits until machines have gone and others have taken their places.
+// replaced waits until machines are deleted and replaced.
 func (s *story) replaced(going []fleet.Machine) {
 	s.t.Helper()
 	s.until("machines are replaced", func() string {
@@ -338,7 +338,7 @@ func (s *story) replaced(going []fleet.Machine) {
 	})
 }
 
-// unchanged holds for a while that machines, which are to go, have their instances.
+// unchanged checks for a while that machines under deletion keep their instances.
 func (s *story) unchanged(during time.Duration, going []fleet.Machine) {
 	for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		for _, m := range going {

@@ -24,7 +24,7 @@ func tool(t *testing.T, name string) string {
 	return strings.TrimSpace(string(path))
 }
 
-// install has krew install the plugin from the files of a folder, and returns krew's folder.
+// install installs the plugin with krew from the files of a folder, and returns krew's folder.
 func install(ctx context.Context, t *testing.T, krew, dir string) (home, said string, err error) {
 	t.Helper()
 	home = t.TempDir()
@@ -33,7 +33,7 @@ func install(ctx context.Context, t *testing.T, krew, dir string) (home, said st
 	return home, said, err
 }
 
-// TestKrew: krew's own checks of an index accept the manifest, and krew installs the plugin by it.
+// TestKrew: krew's own checks of an index accept the manifest, and krew installs the plugin with it.
 func TestKrew(t *testing.T) {
 	must(t, tool(t, "validate-krew-manifest"), "-manifest", filepath.Join(built.first, "machine.yaml"), "-skip-install")
 	krew := tool(t, "krew")
@@ -49,7 +49,7 @@ func TestKrew(t *testing.T) {
 	}
 }
 
-// TestKrewRefuses: an archive that was tampered with is refused by its checksum, and so is a manifest for a platform twice.
+// TestKrewRefuses: krew refuses an archive with a wrong checksum, and a manifest that has a platform twice.
 func TestKrewRefuses(t *testing.T) {
 	krew := tool(t, "krew")
 	dir := copied(t)

@@ -17,13 +17,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-// The version that is built, whose tag both clones have.
+// The version of the releases. Both clones have its tag.
 const version = "v0.1.0"
 
 // built are the two releases.
 var built struct {
 	work, root string
-	// first and second are the folders of the files, clone is that of the sources of the first, public the file of the key.
+	// first and second are the folders of the files. clone is the folder of the sources of the first. public is the file of the
+	// public key.
 	first, second, clone, public string
 }
 
@@ -65,7 +66,7 @@ func withReleases(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// keys writes a new pair of keys, and returns the file of the private one.
+// keys writes a new pair of keys, and returns the file of the private key.
 func keys() (string, error) {
 	public, private, err := minisign.GenerateKey(rand.Reader)
 	if err != nil {
@@ -84,7 +85,8 @@ func keys() (string, error) {
 	return file, errors.Join(os.WriteFile(file, text, 0o600), os.WriteFile(built.public, shown, 0o600))
 }
 
-// build clones the commit into a folder of that name, tags it, and makes a release there as a maintainer does: the version is the tag's.
+// build clones the commit into a folder with the given name, tags it, and builds a release there as a maintainer does. The
+// version is that of the tag.
 func build(name, key string) (string, error) {
 	clone, out := filepath.Join(built.work, name), filepath.Join(built.work, name+"-dist")
 	for _, c := range [][]string{
@@ -99,7 +101,7 @@ func build(name, key string) (string, error) {
 	return out, nil
 }
 
-// run runs a command, and returns what it says.
+// run runs a command, and returns its output.
 func run(ctx context.Context, command ...string) (string, error) {
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Dir = built.root

@@ -40,7 +40,7 @@ func copied(t *testing.T) string {
 	return dir
 }
 
-// extracted writes the file of a name in an archive into a folder, and returns its path.
+// extracted writes the named file of an archive into a folder, and returns its path.
 func extracted(t *testing.T, archive io.Reader, name string) string {
 	t.Helper()
 	for r := tar.NewReader(archive); ; {
@@ -75,7 +75,7 @@ func unzipped(t *testing.T, raw []byte) io.Reader {
 	return z
 }
 
-// TestReproducible: releases of one commit, built in two folders, are equal, and so are their signatures.
+// TestReproducible: two releases of one commit, built in different folders, are equal, and so are their signatures.
 func TestReproducible(t *testing.T) {
 	for _, name := range []string{"SHA256SUMS", "SHA256SUMS.minisig"} {
 		if first, second := content(t, built.first, name), content(t, built.second, name); !bytes.Equal(first, second) {
@@ -84,7 +84,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// TestVersion: the programs of a release, in archives and in the image, have its version, which is that of the tag.
+// TestVersion: the programs of a release, in archives and in the image, have the version of the tag.
 func TestVersion(t *testing.T) {
 	for _, name := range []string{"kubectl-machine", "millwright"} {
 		program := extracted(t, unzipped(t, content(t, built.first, name+"_"+version+"_linux_amd64.tar.gz")), name)
@@ -105,7 +105,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// layer is the only compressed layer of the image: the largest blob of its archive.
+// layer returns the only compressed layer of the image: the largest blob of its archive.
 func layer(t *testing.T) (largest []byte) {
 	t.Helper()
 	for r := tar.NewReader(bytes.NewReader(content(t, built.first, "millwright-controllers.oci.tar"))); ; {
@@ -126,7 +126,7 @@ func layer(t *testing.T) (largest []byte) {
 	}
 }
 
-// TestVerify: the two ways of docs/install.md accept the release, and refuse one that was tampered with.
+// TestVerify: the two ways of docs/install.md accept the release, and refuse a modified one.
 func TestVerify(t *testing.T) {
 	verify := func(dir string) (string, error) {
 		return run(t.Context(), "make", "--no-print-directory", "verify-release", "DIST="+dir, "PUBLIC_KEY="+built.public)

@@ -10,14 +10,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// console is the way around the API of the played cloud: docs/providers/rehearsal.md.
+// console is the control interface of the simulated cloud: docs/providers/rehearsal.md.
 type console struct{ cloud *fleet.Cloud }
 
-// fault is as package double has it.
+// fault is a fault of package double.
 type fault struct {
 	Kind  string `json:"kind,omitempty"`
 	Scope string `json:"scope,omitempty"`
-	// Operation is a pattern for what fails; empty: everything.
+	// Operation is a pattern for the failing operations; empty for all.
 	Operation string  `json:"operation,omitempty"`
 	Times     int     `json:"times,omitempty"`
 	Share     float64 `json:"share,omitempty"`

@@ -1,5 +1,5 @@
-// Command soak keeps some hundred machines on a played cloud while users and troubles come upon them, and looks at the end
-// whether the cloud has what the objects say, and nothing else: `make test-soak PROVIDER=aws`, docs/testing.md.
+// Command soak runs about a hundred machines on a simulated cloud, with changes by users and with faults. At the end it checks
+// that the cloud has exactly the resources that the objects require: `make test-soak PROVIDER=aws`, docs/testing.md.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// options are the command line.
+// options are the flags of the command.
 type options struct {
 	provider, bin, dir string
 	machines           int
@@ -26,7 +26,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.provider, "provider", "aws", "the cloud that is played")
+	flag.StringVar(&o.provider, "provider", "aws", "the simulated cloud")
 	flag.StringVar(&o.bin, "bin", "bin", "folder of the programs")
 	flag.StringVar(&o.dir, "dir", "", "folder of the logs, which stay; empty for a new one")
 	flag.IntVar(&o.machines, "machines", 300, "machines of both APIs together")
@@ -67,7 +67,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	return w.story(ctx, o)
 }
 
-// story is the whole run: a fleet comes up, lives through troubles, comes to rest and is judged, and goes.
+// story is the whole run: a fleet starts, runs with faults, settles, is judged, and is deleted.
 func (w *world) story(ctx context.Context, o *options) error {
 	if err := w.begin(ctx, o.machines); err != nil {
 		return err
@@ -86,13 +86,13 @@ func (w *world) story(ctx context.Context, o *options) error {
 	if err := w.scale(ctx, 0); err != nil {
 		return err
 	}
-	if err := w.rests(ctx, "all machines are gone"); err != nil {
+	if err := w.rests(ctx, "all machines are deleted"); err != nil {
 		return err
 	}
 	return w.report(ctx)
 }
 
-// say tells what happens, with the time.
+// say prints an event with its time.
 func say(format string, args ...any) {
 	fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// trouble lets things happen for a while, one after the other. Each owner has about as many machines as size says.
+// trouble causes faults for a while, one after the other. Each owner has about as many machines as size says.
 func (w *world) trouble(ctx context.Context, size int, during time.Duration) {
 	for began := time.Now(); time.Since(began) < during && ctx.Err() == nil; {
 		name, err := w.one(ctx, size)
 		if err != nil {
-			say("%s: %v", name, err) // an API server that is busy, or a verb that an instance is past
+			say("%s: %v", name, err) // the API server is busy, or the verb no longer applies to the instance
 		}
 		w.counts[name]++
 		for _, line := range w.f.Revive(time.Now()) {
@@ -27,7 +27,7 @@ func (w *world) trouble(ctx context.Context, size int, during time.Duration) {
 	}
 }
 
-// one lets one thing happen.
+// one causes one fault.
 func (w *world) one(ctx context.Context, size int) (name string, err error) {
 	switch w.rand.IntN(8) {
 	case 0, 1:
@@ -44,7 +44,7 @@ func (w *world) one(ctx context.Context, size int) (name string, err error) {
 	return "kill a controller", w.kill(ctx)
 }
 
-// fault lets requests fail for as many requests as a fault has, or heals what is left of the last ones.
+// fault injects failures for a number of requests, or ends the remaining failures.
 func (w *world) fault(ctx context.Context) (name string, err error) {
 	faults := map[string]fault{
 		"transient errors":   {Kind: "Transient", Share: 0.3, Times: 50},
@@ -69,19 +69,19 @@ func (w *world) fault(ctx context.Context) (name string, err error) {
 	return name, w.cloud.inject(ctx, f)
 }
 
-// creates are the operations that ask for an instance. A host of Metal3 is there already: what a quota stands in the way of is its secret.
+// creates are the operations that create an instance. A host of Metal3 already exists, so a quota blocks its secret.
 var creates = map[string]string{
 	"aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "kubevirt": "virtualmachines.create",
 	"metal3": "secrets.create", "openstack": "nova.POST.servers", "vsphere": "CloneVM_Task",
 }
 
-// harmless are verbs after which machines are replaced by themselves.
+// harmless are verbs after which the controllers replace the machines themselves.
 var harmless = map[string]bool{"interrupt": true, "terminate": true, "fail": true}
 
-// instanceLike are words for what one instance is done to.
+// instanceLike are the words for the target of a verb on one instance.
 var instanceLike = regexp.MustCompile(`instance|server|machine|VM|host`)
 
-// verb does what the cloud can do to an instance by itself.
+// verb calls a verb of the simulated cloud.
 func (w *world) verb(ctx context.Context) (name string, err error) {
 	s, err := w.cloud.state(ctx)
 	if err != nil || len(s.Instances) == 0 {
@@ -97,7 +97,7 @@ func (w *world) verb(ctx context.Context) (name string, err error) {
 		return "nothing can happen to instances", nil
 	}
 	name = verbs[w.rand.IntN(len(verbs))]
-	for range 10 { // some are only for instances of the spot market, others for those that begin
+	for range 10 { // some verbs are only for spot instances, others only for starting instances
 		if err = w.cloud.do(ctx, name, s.Instances[w.rand.IntN(len(s.Instances))].ID); err == nil {
 			break
 		}
@@ -105,7 +105,7 @@ func (w *world) verb(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// deleteSome deletes machines as a person would.
+// deleteSome deletes machines, as a user would.
 func (w *world) deleteSome(ctx context.Context, n int) error {
 	for _, kind := range machineKinds {
 		list := &unstructured.UnstructuredList{}
@@ -122,7 +122,7 @@ func (w *world) deleteSome(ctx context.Context, n int) error {
 	return nil
 }
 
-// kill ends a controller as a crash does, and starts it again.
+// kill kills a controller, and starts it again.
 func (w *world) kill(ctx context.Context) error {
 	c := w.f.Controllers[w.rand.IntN(len(w.f.Controllers))]
 	if err := w.f.KillController(ctx, c); err != nil {
@@ -132,7 +132,7 @@ func (w *world) kill(ctx context.Context) error {
 	return err
 }
 
-// heal ends all troubles, and makes the fleet as large as it was.
+// heal ends all faults, and restores the size of the fleet.
 func (w *world) heal(ctx context.Context, size int) error {
 	if err := w.cloud.heal(ctx); err != nil {
 		return err

@@ -20,20 +20,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
-// world is a fleet under troubles.
+// world is a fleet with faults.
 type world struct {
 	f      *fleet.Fleet
 	cloud  console
 	rand   *rand.Rand
 	counts map[string]int
-	// want is how many machines each owner should have.
+	// want is the wanted number of machines of each owner.
 	want int
 	// provider is the cloud.
 	provider string
 }
 
-// owners have the machines: a set of one API, and a deployment of the other that is made of the sample's set, so that it can be
-// rolled.
+// owners have the machines: a set of one API, and a deployment of the other. The deployment has the template of the sample set,
+// and can be rolled.
 var owners = []*unstructured.Unstructured{
 	object("machine.openshift.io/v1beta1", "MachineSet", fleet.OpenShiftNamespace, "mill-worker-a"),
 	object("machine.sapcloud.io/v1alpha1", "MachineDeployment", fleet.GardenerNamespace, "mill-pool"),
@@ -48,13 +48,13 @@ func object(version, kind, namespace, name string) *unstructured.Unstructured {
 	return o
 }
 
-// machineKinds are those whose objects are counted.
+// machineKinds are the counted kinds.
 var machineKinds = []schema.GroupVersionKind{
 	{Group: "machine.openshift.io", Version: "v1beta1", Kind: "MachineList"},
 	{Group: "machine.sapcloud.io", Version: "v1alpha1", Kind: "MachineList"},
 }
 
-// begin makes the owners, with as many machines as are wanted.
+// begin creates the owners with the wanted number of machines.
 func (w *world) begin(ctx context.Context, machines int) error {
 	if _, err := w.f.Cloud.Ask(ctx, http.MethodPost, "lives", nil); err != nil {
 		return err
@@ -73,7 +73,8 @@ func (w *world) begin(ctx context.Context, machines int) error {
 	if err := w.f.Client.Delete(ctx, sample); err != nil {
 		return err
 	}
-	// Machines whose instances are taken away are given up by health checks here, and by themselves there.
+	// For machine.openshift.io, a health check replaces machines whose instances were terminated. machine.sapcloud.io does this
+	// itself.
 	if err := w.f.Create(ctx, []byte(check)); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (w *world) begin(ctx context.Context, machines int) error {
 	return w.scale(ctx, machines/len(owners))
 }
 
-// spot makes instances of machine.openshift.io such as clouds interrupt.
+// spot returns a template for spot instances of machine.openshift.io.
 var spot = map[string]string{
 	"aws": `{"spotMarketOptions":{}}`, "azure": `{"spotVMOptions":{}}`, "gcp": `{"preemptible":true}`,
 }
@@ -129,7 +130,7 @@ func (w *world) patch(ctx context.Context, o *unstructured.Unstructured, merge s
 	return w.f.Client.Patch(ctx, o.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(merge)))
 }
 
-// machines are the names of all machines.
+// machines returns the names of all machines.
 func (w *world) machines(ctx context.Context) (names []string, err error) {
 	for _, kind := range machineKinds {
 		list := &unstructured.UnstructuredList{}
@@ -146,12 +147,11 @@ func (w *world) machines(ctx context.Context) (names []string, err error) {
 
 var errLate = errors.New("it takes too long")
 
-// patience is how long a fleet may take to come closer to rest: a rollout may have begun at the last moment, and on a machine
-// with two cores those of several soaks are slow.
+// patience limits the time without progress of the fleet. A rollout may have begun at the last moment, and on a computer with
+// two cores the rollouts of several soaks are slow.
 const patience = 10 * time.Minute
 
-// rests waits until the cloud has what the objects say and the objects are as wanted, and says what is not so where nothing
-// gets better for too long.
+// rests waits until cloud and objects are in the wanted state. If there is no progress for too long, it returns the difference.
 func (w *world) rests(ctx context.Context, when string) error {
 	began := time.Now()
 	better, most := began, math.MinInt
@@ -178,8 +178,8 @@ func (w *world) rests(ctx context.Context, when string) error {
 	}
 }
 
-// done is more, the closer the objects are to what is wanted: the machines that are ready and those of the newest template, or,
-// where none is wanted, the fewer there are.
+// done measures progress: the number of Ready machines and of machines of the newest template. If no machines are wanted, it
+// grows as machines are deleted.
 func (w *world) done(ctx context.Context) (n int, err error) {
 	if w.want == 0 {
 		names, err := w.machines(ctx)
@@ -198,13 +198,13 @@ func (w *world) done(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// wrong says how the cloud and the objects differ, and what is wanted; empty where nothing does.
+// wrong returns the differences between the cloud, the objects and the wanted state. It is empty if nothing differs.
 func (w *world) wrong(ctx context.Context) (string, error) {
 	run, err := record.Simulated(ctx, w.f.Client, w.f.Cloud, w.want*len(owners))
 	return checker.Wrong(run, checker.Rest), err
 }
 
-// report says what the troubles were, and what the cloud was asked for.
+// report prints the faults and the number of requests to the cloud.
 func (w *world) report(ctx context.Context) error {
 	requests, err := w.cloud.requests(ctx)
 	if err != nil {

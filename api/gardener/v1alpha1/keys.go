@@ -141,7 +141,7 @@ const AnnotationValueNotManaged = "1"
 const (
 	// TaintKeyPreferNoSchedule, with the value "True" and the effect PreferNoSchedule, is on nodes of old sets in a rollout.
 	TaintKeyPreferNoSchedule = "deployment.machine.sapcloud.io/prefer-no-schedule"
-	// TaintKeyCriticalComponentsNotReady, with the effect NoSchedule, keeps a machine Pending until it is taken away.
+	// TaintKeyCriticalComponentsNotReady, with the effect NoSchedule, keeps a machine Pending until the taint is removed.
 	TaintKeyCriticalComponentsNotReady = "node.gardener.cloud/critical-components-not-ready"
 	// TaintKeyPreserved, with the effect NoSchedule, is on the node of a preserved failed machine.
 	TaintKeyPreserved = "node.machine.sapcloud.io/preserved"

@@ -21,12 +21,12 @@ type Machine struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the machine should be.
+	// Spec is the desired state of the machine.
 	//
 	// +optional
 	Spec MachineSpec `json:"spec,omitempty"`
 
-	// Status is what the machine was last seen to be.
+	// Status is the last observed state of the machine.
 	//
 	// +optional
 	Status MachineStatus `json:"status,omitempty"`
@@ -39,7 +39,7 @@ type MachineSpec struct {
 	// +optional
 	Class ClassSpec `json:"class,omitempty"`
 
-	// ProviderID is the provider's identity of the instance, set once the instance exists.
+	// ProviderID is the provider's ID of the instance. It is set after the instance exists.
 	//
 	// +optional
 	ProviderID string `json:"providerID,omitempty"`
@@ -146,7 +146,7 @@ type MachineStatus struct {
 	// +optional
 	Conditions []corev1.NodeCondition `json:"conditions,omitempty"`
 
-	// LastOperation is the last thing done to the machine and how it went.
+	// LastOperation is the last operation on the machine, and its result.
 	//
 	// +optional
 	LastOperation LastOperation `json:"lastOperation,omitempty"`
@@ -156,7 +156,7 @@ type MachineStatus struct {
 	// +optional
 	CurrentStatus CurrentStatus `json:"currentStatus,omitempty"`
 
-	// LastKnownState is the provider's own notes about the instance, opaque to everybody else.
+	// LastKnownState is data of the provider about the instance. Only the provider reads it.
 	//
 	// +optional
 	LastKnownState string `json:"lastKnownState,omitempty"`
@@ -192,12 +192,12 @@ type LastOperation struct {
 
 // CurrentStatus is the phase of a machine and since when.
 type CurrentStatus struct {
-	// Phase is where the machine is in its life; empty until the machine was first looked at.
+	// Phase is the phase of the machine. It is empty before the first reconcile.
 	//
 	// +optional
 	Phase MachinePhase `json:"phase,omitempty"`
 
-	// TimeoutActive is true while a timeout runs against the machine.
+	// TimeoutActive is true while a timeout of the machine runs.
 	//
 	// +optional
 	TimeoutActive bool `json:"timeoutActive,omitempty"`
@@ -225,7 +225,7 @@ type MachineSummary struct {
 	// +optional
 	ProviderID string `json:"providerID,omitempty"`
 
-	// LastOperation is the last thing done to the machine and how it went.
+	// LastOperation is the last operation on the machine, and its result.
 	//
 	// +optional
 	LastOperation LastOperation `json:"lastOperation,omitempty"`

@@ -17,18 +17,18 @@ type MachineClass struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// NodeTemplate describes the nodes that machines of this class become. The autoscaler reads it to scale up from zero.
+	// NodeTemplate describes the nodes of this class. The autoscaler reads it to scale up from zero.
 	//
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	NodeTemplate *NodeTemplate `json:"nodeTemplate,omitempty"`
 
-	// CredentialsSecretRef names the Secret with the provider credentials. Its data wins over the data of SecretRef.
+	// CredentialsSecretRef names the Secret with the provider credentials. Its data overrides the data of SecretRef.
 	//
 	// +optional
 	CredentialsSecretRef *corev1.SecretReference `json:"credentialsSecretRef,omitempty"`
 
-	// ProviderSpec is the provider's own description of a machine, opaque to everybody else.
+	// ProviderSpec is the provider's description of a machine. Only the provider reads it.
 	//
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ProviderSpec runtime.RawExtension `json:"providerSpec"`

@@ -23,12 +23,12 @@ type MachineDeployment struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the deployment should be.
+	// Spec is the desired state of the deployment.
 	//
 	// +optional
 	Spec MachineDeploymentSpec `json:"spec,omitempty"`
 
-	// Status is what the deployment was last seen to be.
+	// Status is the last observed state of the deployment.
 	//
 	// +optional
 	Status MachineDeploymentStatus `json:"status,omitempty"`
@@ -36,40 +36,40 @@ type MachineDeployment struct {
 
 // MachineDeploymentSpec is what a deployment should be.
 type MachineDeploymentSpec struct {
-	// Replicas is how many machines there should be. An absent value means 0.
+	// Replicas is the desired number of machines. An absent value means 0.
 	//
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// Selector says which sets belong to the deployment. It must match the labels of the template.
+	// Selector selects the sets of the deployment. It must match the labels of the template.
 	//
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 
-	// Template is the form of the deployment's machines.
+	// Template is the template of the machines.
 	Template MachineTemplateSpec `json:"template"`
 
-	// Strategy is how machines of an old template give way to machines of the present one.
+	// Strategy says how machines of an old template are replaced with machines of the present one.
 	//
 	// +optional
 	Strategy MachineDeploymentStrategy `json:"strategy,omitempty"`
 
-	// MinReadySeconds is copied to the sets; it does not count for the availability of machines.
+	// MinReadySeconds is copied to the sets. It does not affect the availability of machines.
 	//
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
-	// RevisionHistoryLimit is how many emptied old sets are kept for going back. Nil keeps all.
+	// RevisionHistoryLimit is the number of empty old sets that are kept for a rollback. Nil keeps all.
 	//
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
-	// Paused keeps changes of the template from being rolled out.
+	// Paused stops the rollout of changes of the template.
 	//
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
-	// RollbackTo asks to go back to an old template. It is cleared when it has been dealt with.
+	// RollbackTo requests a rollback to an old template. The controller clears it after the rollback.
 	//
 	// +optional
 	RollbackTo *RollbackConfig `json:"rollbackTo,omitempty"`
@@ -79,7 +79,7 @@ type MachineDeploymentSpec struct {
 	// +optional
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 
-	// AutoPreserveFailedMachineMax is how many failed machines are preserved without being asked.
+	// AutoPreserveFailedMachineMax is the number of failed machines that are preserved without a request.
 	//
 	// +optional
 	AutoPreserveFailedMachineMax int32 `json:"autoPreserveFailedMachineMax,omitempty"`
@@ -87,7 +87,7 @@ type MachineDeploymentSpec struct {
 
 // RollbackConfig asks to go back to an old template.
 type RollbackConfig struct {
-	// Revision is the revision to go back to; 0 is the one before the present.
+	// Revision is the revision to restore; 0 is the previous revision.
 	//
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
@@ -133,7 +133,7 @@ type RollingUpdateMachineDeployment struct {
 type InPlaceUpdateMachineDeployment struct {
 	UpdateConfiguration `json:",inline"`
 
-	// OrchestrationType says who selects the machines to update: Auto (the controller) or Manual (a person).
+	// OrchestrationType says who selects the machines to update: Auto (the controller) or Manual (a user).
 	//
 	// +optional
 	OrchestrationType OrchestrationType `json:"orchestrationType,omitempty"`
@@ -141,37 +141,37 @@ type InPlaceUpdateMachineDeployment struct {
 
 // MachineDeploymentStatus is what a deployment was last seen to be.
 type MachineDeploymentStatus struct {
-	// ObservedGeneration is the generation of the deployment that this status is about.
+	// ObservedGeneration is the generation of the deployment that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Replicas is how many machines there are in all sets.
+	// Replicas is the number of machines in all sets.
 	//
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// UpdatedReplicas is how many machines have the present template.
+	// UpdatedReplicas is the number of machines with the present template.
 	//
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas,omitempty"`
 
-	// ReadyReplicas is how many machines have a ready node.
+	// ReadyReplicas is the number of machines with a Ready node.
 	//
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
 
-	// AvailableReplicas is how many machines can be used.
+	// AvailableReplicas is the number of available machines.
 	//
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas,omitempty"`
 
-	// PreservedFailedReplicas is how many failed machines are preserved.
+	// PreservedFailedReplicas is the number of preserved failed machines.
 	//
 	// +optional
 	PreservedFailedReplicas int32 `json:"preservedFailedReplicas,omitempty"`
 
-	// UnavailableReplicas is how many machines are missing for all sets to be complete.
+	// UnavailableReplicas is the number of machines that are missing in all sets.
 	//
 	// +optional
 	UnavailableReplicas int32 `json:"unavailableReplicas,omitempty"`
@@ -181,12 +181,12 @@ type MachineDeploymentStatus struct {
 	// +optional
 	Conditions []MachineDeploymentCondition `json:"conditions,omitempty"`
 
-	// CollisionCount is how often the name of a new set was taken by a foreign one.
+	// CollisionCount is the number of times that another set already had the name of a new set.
 	//
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
-	// FailedMachines are the machines of all sets that failed.
+	// FailedMachines are the failed machines of all sets.
 	//
 	// +optional
 	FailedMachines []*MachineSummary `json:"failedMachines,omitempty"`

@@ -21,12 +21,12 @@ type MachineSet struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the set should be.
+	// Spec is the desired state of the set.
 	//
 	// +optional
 	Spec MachineSetSpec `json:"spec,omitempty"`
 
-	// Status is what the set was last seen to be.
+	// Status is the last observed state of the set.
 	//
 	// +optional
 	Status MachineSetStatus `json:"status,omitempty"`
@@ -34,32 +34,32 @@ type MachineSet struct {
 
 // MachineSetSpec is what a set should be.
 type MachineSetSpec struct {
-	// Replicas is how many machines there should be. An absent value means 0.
+	// Replicas is the desired number of machines. An absent value means 0.
 	//
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// Selector says which machines belong to the set. It must match the labels of the template.
+	// Selector selects the machines of the set. It must match the labels of the template.
 	//
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 
-	// MachineClass is a leftover of an older form; the class of the template counts.
+	// MachineClass belongs to an older version of the API. The class of the template applies.
 	//
 	// +optional
 	MachineClass ClassSpec `json:"machineClass,omitempty"`
 
-	// Template is the form of the set's machines.
+	// Template is the template of the machines.
 	//
 	// +optional
 	Template MachineTemplateSpec `json:"template,omitempty"`
 
-	// MinReadySeconds is kept for the deployment that owns the set; it does not count for the availability of machines.
+	// MinReadySeconds is stored for the deployment of the set. It does not affect the availability of machines.
 	//
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
-	// AutoPreserveFailedMachineMax is how many failed machines of the set are preserved without being asked.
+	// AutoPreserveFailedMachineMax is the number of failed machines of the set that are preserved without a request.
 	//
 	// +optional
 	AutoPreserveFailedMachineMax int32 `json:"autoPreserveFailedMachineMax,omitempty"`
@@ -81,32 +81,32 @@ type MachineTemplateSpec struct {
 
 // MachineSetStatus is what a set was last seen to be.
 type MachineSetStatus struct {
-	// Replicas is how many machines there are.
+	// Replicas is the number of machines.
 	//
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// FullyLabeledReplicas is how many machines have all labels of the template.
+	// FullyLabeledReplicas is the number of machines with all labels of the template.
 	//
 	// +optional
 	FullyLabeledReplicas int32 `json:"fullyLabeledReplicas,omitempty"`
 
-	// ReadyReplicas is how many machines have a ready node.
+	// ReadyReplicas is the number of machines with a Ready node.
 	//
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
 
-	// AvailableReplicas is how many machines can be used.
+	// AvailableReplicas is the number of available machines.
 	//
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas,omitempty"`
 
-	// PreservedFailedReplicas is how many failed machines are preserved.
+	// PreservedFailedReplicas is the number of preserved failed machines.
 	//
 	// +optional
 	PreservedFailedReplicas int32 `json:"preservedFailedReplicas,omitempty"`
 
-	// ObservedGeneration is the generation of the set that this status is about.
+	// ObservedGeneration is the generation of the set that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -116,17 +116,17 @@ type MachineSetStatus struct {
 	// +optional
 	Conditions []MachineSetCondition `json:"machineSetCondition,omitempty"`
 
-	// LastOperation is the last thing done by the set and how it went.
+	// LastOperation is the last operation of the set, and its result.
 	//
 	// +optional
 	LastOperation LastOperation `json:"lastOperation,omitempty"`
 
-	// FailedMachines are the machines of the set that failed.
+	// FailedMachines are the failed machines of the set.
 	//
 	// +optional
 	FailedMachines *[]MachineSummary `json:"failedMachines,omitempty"`
 
-	// AutoPreserveFailedMachineCount is how many failed machines were preserved without being asked.
+	// AutoPreserveFailedMachineCount is the number of failed machines that were preserved without a request.
 	//
 	// +optional
 	AutoPreserveFailedMachineCount int32 `json:"autoPreserveFailedMachineCount,omitempty"`

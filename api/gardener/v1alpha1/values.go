@@ -5,7 +5,7 @@ type MachinePhase string
 
 // The phases of a machine.
 const (
-	// MachinePhaseNone is the phase of a machine that nobody has looked at yet.
+	// MachinePhaseNone is the phase of a machine before its first reconcile.
 	MachinePhaseNone MachinePhase = ""
 	// MachinePending means that the instance exists and its node is awaited.
 	MachinePending MachinePhase = "Pending"

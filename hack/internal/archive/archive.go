@@ -1,4 +1,4 @@
-// Package archive packs files. An archive says nothing of times and owners, so that its bytes depend on what is in it only.
+// Package archive packs files. Archives contain no real times and owners, so that their bytes depend only on the content.
 package archive
 
 import (
@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// A File is an entry of an archive: a link where Target is set, a folder where the name ends with "/".
+// A File is an entry of an archive: a link if Target is set, a folder if the name ends with "/".
 type File struct {
 	Name, Target string
 	Content      []byte
-	// Mode are the bits of permissions.
+	// Mode has the permission bits.
 	Mode int64
 }
 
-// Tar has the files in their order, owned by root and of the first second that there is.
+// Tar returns an archive of the files in their order. Their owner is root, and their time is the first second of Unix time.
 func Tar(files []File) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -45,7 +45,7 @@ func Tar(files []File) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Gzip compresses, at one of the levels of compress/gzip. The head has no name and no time.
+// Gzip compresses with one of the levels of compress/gzip. The header has no name and no time.
 func Gzip(content []byte, level int) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, level)
@@ -61,7 +61,7 @@ func Gzip(content []byte, level int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// TarGz is a compressed [Tar].
+// TarGz returns a compressed [Tar].
 func TarGz(files []File) ([]byte, error) {
 	plain, err := Tar(files)
 	if err != nil {
@@ -70,7 +70,7 @@ func TarGz(files []File) ([]byte, error) {
 	return Gzip(plain, gzip.DefaultCompression)
 }
 
-// Zip has the files in their order. It has no links and no folders.
+// Zip returns an archive of the files in their order, without links and folders.
 func Zip(files []File) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

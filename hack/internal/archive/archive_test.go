@@ -12,7 +12,7 @@ import (
 
 var some = []File{
 	{Name: "etc/", Mode: 0o755},
-	{Name: "etc/passwd", Content: []byte("nobody\n"), Mode: 0o644},
+	{Name: "etc/passwd", Content: []byte("user\n"), Mode: 0o644},
 	{Name: "program", Content: []byte("text"), Mode: 0o755},
 	{Name: "alias", Target: "program", Mode: 0o777},
 }

@@ -1,5 +1,5 @@
-// Package packages builds what users install from config/: the one file, the manifests of a component of OpenShift, and the chart. Nothing of it is stored in the
-// repository.
+// Package packages builds what users install from config/: millwright.yaml, the manifests of a component of OpenShift, and the
+// chart. The repository stores none of these.
 package packages
 
 import (
@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// The chart's folder, and where it has what is built.
+// The folder of the chart, and the folder in it for generated files.
 const (
 	chart      = "charts/millwright"
 	chartFiles = chart + "/files/"
@@ -22,7 +22,8 @@ const (
 
 const generated = "# Generated from config/ by make packages.\n"
 
-// Build returns the contents of all files by their paths with slashes: millwright.yaml, install/ and charts/millwright/, of the repository at root.
+// Build returns the contents of all files by their paths with slashes: millwright.yaml, install/ and charts/millwright/, for
+// the repository at root.
 func Build(root string) (map[string]string, error) {
 	b := builder{root: root}
 	one := b.kustomize("config/default")
@@ -64,7 +65,7 @@ func (b *builder) kustomize(dir string) string {
 		return ""
 	}
 	options := krusty.MakeDefaultOptions()
-	options.Reorder = krusty.ReorderOptionLegacy // as kubectl does: namespaces and CRDs come first
+	options.Reorder = krusty.ReorderOptionLegacy // as in kubectl: namespaces and CRDs come first
 	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), filepath.Join(b.root, filepath.FromSlash(dir)))
 	if err != nil {
 		b.err = fmt.Errorf("kustomize %s: %w", dir, err)
@@ -104,7 +105,7 @@ func (b *builder) folder(dir string) map[string]string {
 	return all
 }
 
-// Write writes files below out, and removes those of an earlier build in install/ and charts/ there.
+// Write writes files below out, and removes files of an earlier build in install/ and charts/ there.
 func Write(files map[string]string, out string) error {
 	for _, dir := range []string{"install", "charts"} {
 		if err := os.RemoveAll(filepath.Join(out, dir)); err != nil {

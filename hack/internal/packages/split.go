@@ -10,11 +10,12 @@ import (
 
 const header = "# Generated from config/overlays/version-operator by make packages.\n"
 
-// A file of a release is named by its run level, and by its place in it. It has each object of its kinds, or those of that name.
+// The name of a file in a release has its run level and its position in the level. The file has all objects of its kinds, or
+// only those with its object name.
 type file struct {
 	name  string
 	kinds []string
-	// object is the name of the one that is meant; empty: all.
+	// object is the name of the only object; empty for all objects.
 	object string
 }
 
@@ -26,7 +27,7 @@ func at90(rest string, object string, kinds ...string) file {
 	return file{"0000_90_machine-api-operator_" + rest + ".yaml", kinds, object}
 }
 
-// files are all there are, with the original's names where it has such a file. The first that an object fits is its own.
+// files are all files, with the names of the original if it has such a file. An object belongs to the first file that fits.
 var files = []file{
 	at30("00_credentials-request", "", "CredentialsRequest"),
 	at30("00_namespace", "", "Namespace"),
@@ -56,7 +57,7 @@ var files = []file{
 	at90("05_networkpolicy-allow-ingress-metal", "allow-ingress-metal", "NetworkPolicy"),
 }
 
-// split puts each manifest into its file. No manifest is left over, and no file is empty.
+// split puts each manifest into its file. It returns an error if a manifest fits no file, or a file is empty.
 func split(manifests string) (map[string]string, error) {
 	out := map[string]string{}
 	for document := range strings.SplitSeq(manifests, "\n---\n") {

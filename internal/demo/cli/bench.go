@@ -34,19 +34,21 @@ func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the controllers, and compare them with a client that only creates and deletes the same objects",
-		Long: `bench starts a control plane with nodes simulated by kwok for each API and number
-of machines. It measures first how long a client takes that only does the writes
-which every implementation needs, then how long the controllers take from no machine
-to all of them Running with Ready nodes, and back. With --roll it measures how a
-deployment replaces as many machines instead, a tenth at a time; with --blocked
-what drains that a budget blocks cost machines that come and go meanwhile; with --dead
-how machines are replaced whose nodes die at once; with
---heartbeats what heartbeats of nodes cost, with a health check and without; with
---provider how often a cloud, which is then simulated on this machine, is asked for
-each machine by a fleet that is made, rests and goes. Each figure
-is printed with its budget, with -o in one document at the end; with --rounds the median
-of so many. With --store a file keeps the figures, and those of the last time stand
-beside the new ones. The machine should have nothing else to do.`,
+		Long: `bench starts a control plane for each API and each number of machines. kwok simulates
+the nodes. bench first measures the time of a client that performs only the writes that
+every implementation needs. Then it measures the time of the controllers, from no
+machine until all machines are Running with Ready nodes, and back. Other measurements:
+
+  --roll        a rolling update of a deployment, a tenth of the machines at a time
+  --blocked     creations and deletions while a budget blocks drains
+  --dead        the replacement of machines whose nodes fail at the same time
+  --heartbeats  the cost of node heartbeats, with and without a health check
+  --provider    the requests to a simulated cloud for each machine, while a fleet is
+                created, runs unchanged and is deleted
+
+bench prints each result with its budget. With -o it prints one document at the end, with
+--rounds the median of the rounds. With --store it writes the results to a file, and
+prints the previous results beside the new ones. Run no other load on the computer.`,
 		Args: cobra.NoArgs,
 		Example: `  millwright bench --machines 100 --api gardener
   millwright bench --machines 1000 --boot-time 60s --rounds 3 --store figures.json
@@ -72,7 +74,7 @@ beside the new ones. The machine should have nothing else to do.`,
 	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "instead, measure how this number of drains that a budget blocks slows other creations and deletions")
 	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "instead, measure the cost of the heartbeats of this number of nodes for the controllers, with and without a health check for all their machines")
 	c.Flags().DurationVar(&b.options.Window, "window", 0, "how long to measure heartbeats with a health check, and again without; 0 for a minute")
-	c.Flags().StringVar(&b.options.Provider, "provider", "", "count instead what a cloud is asked for, one of "+strings.Join(clouds, ", ")+": each API has its share of the machines, which are 1000 unless --machines says otherwise")
+	c.Flags().StringVar(&b.options.Provider, "provider", "", "instead, count the requests to a simulated cloud: "+strings.Join(clouds, ", ")+"; the APIs share the machines, whose default number is then 1000")
 	c.Flags().StringToStringVar(&b.limits, "limit", nil, "with --provider: requests per second and burst that the cloud accepts for an operation, such as RunInstances=2/5; * for all operations together (default: no limits)")
 	c.Flags().StringVar(&b.backend, "backend", "kwok", `simulation of an instance: only "kwok" can be compared with that client`)
 	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest, or with --provider the interval at which the controller checks each machine; 0 for a minute")
@@ -125,18 +127,18 @@ func (b *benchmark) run(ctx context.Context) error {
 
 func (b *benchmark) checkTimes() error {
 	if b.options.BootTime < 0 {
-		return fmt.Errorf("--boot-time: must not be negative, is %s", b.options.BootTime)
+		return fmt.Errorf("--boot-time: must not be negative: %s", b.options.BootTime)
 	}
 	if b.options.BootSpread < 0 || b.options.BootSpread > b.options.BootTime {
-		return fmt.Errorf("--boot-spread: must be between 0s and --boot-time, %s, is %s", b.options.BootTime, b.options.BootSpread)
+		return fmt.Errorf("--boot-spread: must be between 0s and --boot-time (%s), not %s", b.options.BootTime, b.options.BootSpread)
 	}
 	if b.options.Distance < 0 {
-		return fmt.Errorf("--distance: must not be negative, is %s", b.options.Distance)
+		return fmt.Errorf("--distance: must not be negative: %s", b.options.Distance)
 	}
 	return nil
 }
 
-// show prints what was measured, even if not all could be.
+// show prints the results, even if some measurements failed.
 func (b *benchmark) show(report *bench.Report) error {
 	p, err := b.print.Printer()
 	if p == nil || err != nil {
@@ -155,7 +157,7 @@ func (b *benchmark) complete() error {
 	for i, name := range b.options.APIs {
 		known, ok := apis.Of(name)
 		if !ok {
-			return fmt.Errorf("--api: unknown API %q: want %s", name, strings.Join(apis.Words(), " or "))
+			return fmt.Errorf("--api: unknown API %q: use %s", name, strings.Join(apis.Words(), " or "))
 		}
 		b.options.APIs[i] = known.Name
 	}
@@ -165,25 +167,25 @@ func (b *benchmark) complete() error {
 		}
 	}
 	if b.options.Dead < 0 || b.options.Dead > slices.Min(b.options.Machines) {
-		return fmt.Errorf("--dead: must be between 0 and the number of machines, is %d", b.options.Dead)
+		return fmt.Errorf("--dead: must be between 0 and the number of machines, not %d", b.options.Dead)
 	}
 	if b.options.Sets < 0 || b.options.Sets > slices.Min(b.options.Machines) {
-		return fmt.Errorf("--sets: must be between 0 and the number of machines, is %d", b.options.Sets)
+		return fmt.Errorf("--sets: must be between 0 and the number of machines, not %d", b.options.Sets)
 	}
 	if b.options.Rounds < 0 {
-		return fmt.Errorf("--rounds: must not be negative, is %d", b.options.Rounds)
+		return fmt.Errorf("--rounds: must not be negative: %d", b.options.Rounds)
 	}
 	if err := b.checkTimes(); err != nil {
 		return err
 	}
 	if b.options.Blocked < 0 {
-		return fmt.Errorf("--blocked: must not be negative, is %d", b.options.Blocked)
+		return fmt.Errorf("--blocked: must not be negative: %d", b.options.Blocked)
 	}
 	if err := b.completeCloud(); err != nil {
 		return err
 	}
 	if b.nodes < 0 {
-		return fmt.Errorf("--heartbeats: must not be negative, is %d", b.nodes)
+		return fmt.Errorf("--heartbeats: must not be negative: %d", b.nodes)
 	}
 	if b.nodes > 0 {
 		b.options.Machines, b.options.Heartbeats = []int{b.nodes}, true
@@ -195,13 +197,13 @@ func (b *benchmark) complete() error {
 	return nil
 }
 
-// completeCloud reads what is about a cloud.
+// completeCloud checks and reads the flags about a cloud.
 func (b *benchmark) completeCloud() error {
 	if b.options.Provider != "" && !slices.Contains(clouds, b.options.Provider) {
 		return fmt.Errorf("--provider: must be one of %s, not %q", strings.Join(clouds, ", "), b.options.Provider)
 	}
 	if b.options.Provider == "" && len(b.limits) > 0 {
-		return errors.New("--limit: is of a cloud: --provider says which")
+		return errors.New("--limit requires --provider")
 	}
 	for _, operation := range slices.Sorted(maps.Keys(b.limits)) {
 		l, err := limitOf(operation, b.limits[operation])
@@ -213,7 +215,7 @@ func (b *benchmark) completeCloud() error {
 	return nil
 }
 
-// limitOf reads "2/5": two a second, five at once.
+// limitOf parses "2/5": two requests per second with a burst of five.
 func limitOf(operation, text string) (l bench.CloudLimit, err error) {
 	rate, burst, ok := strings.Cut(text, "/")
 	if ok {
@@ -223,7 +225,7 @@ func limitOf(operation, text string) (l bench.CloudLimit, err error) {
 		l.Burst, err = strconv.ParseFloat(burst, 64)
 	}
 	if !ok || err != nil || !(l.PerSecond > 0 && l.Burst >= 1) {
-		return l, fmt.Errorf("must be how many a second, more than 0, and how many at once, 1 or more, as in 2/5, not %q", text)
+		return l, fmt.Errorf("must be requests per second (more than 0) and a burst (at least 1), such as 2/5, not %q", text)
 	}
 	if operation != "*" {
 		l.Operation = operation
@@ -231,7 +233,7 @@ func limitOf(operation, text string) (l bench.CloudLimit, err error) {
 	return l, nil
 }
 
-// profile finds a free port for each program.
+// profile finds a free port for the profiles of each program.
 func (b *benchmark) profile() error {
 	b.options.Profiling = map[string]string{}
 	for _, program := range []string{fleet.Sets, fleet.Machines} {

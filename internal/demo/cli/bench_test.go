@@ -20,8 +20,8 @@ func TestBenchOfClouds(t *testing.T) {
 		{"no simulated cloud", "kubemark", nil, nil, "--provider: must be one of aws"},
 		{"a limit of nothing", "", map[string]string{"*": "2/5"}, nil, "--limit"},
 		{"half a limit", "aws", map[string]string{"RunInstances": "2"}, nil, "--limit RunInstances"},
-		{"one that lets nobody in", "aws", map[string]string{"RunInstances": "2/0"}, nil, "as in 2/5"},
-		{"one that never ends", "aws", map[string]string{"RunInstances": "NaN/5"}, nil, "as in 2/5"},
+		{"one that accepts no request", "aws", map[string]string{"RunInstances": "2/0"}, nil, "such as 2/5"},
+		{"one that never ends", "aws", map[string]string{"RunInstances": "NaN/5"}, nil, "such as 2/5"},
 	} {
 		b := &benchmark{print: plugin.NewOutput(), backend: "kwok", limits: tc.limits, options: bench.Options{Provider: tc.provider, Machines: []int{1}}}
 		err := b.complete()

@@ -1,4 +1,4 @@
-// Package cli is the millwright command.
+// Package cli is the command millwright.
 package cli
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
-// Run runs the command line, of which the first word is the program, and returns
-// the exit code.
+// Run runs the command line, whose first word is the program, and returns the exit
+// code.
 func Run(ctx context.Context, line []string) int {
 	c := Command()
 	c.SetArgs(line[min(1, len(line)):])
@@ -29,7 +29,7 @@ func Run(ctx context.Context, line []string) int {
 	return code
 }
 
-// Command is the program as a command.
+// Command returns the program as a cobra command.
 func Command() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "millwright",
@@ -44,7 +44,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-// where is the place of the fleet on this machine.
+// where has the folders of the fleet and the programs on this computer.
 type where struct{ dir, bin string }
 
 func (w *where) addFlags(c *cobra.Command) {
@@ -60,7 +60,7 @@ func defaultDir() string {
 	return homeDir()
 }
 
-// homeDir is where the fleet is of a person who chose no place.
+// homeDir is the default folder of the fleet.
 func homeDir() string {
 	home, err := os.UserHomeDir()
 	if err != nil {

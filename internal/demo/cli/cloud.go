@@ -22,7 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// console queries the simulator of a fleet's cloud. Package double in dev/clouds defines its answers.
+// console calls the simulator of the cloud of a fleet. Package double in dev/clouds defines its responses.
 type console struct {
 	where
 	out io.Writer
@@ -31,7 +31,7 @@ type console struct {
 // consoleState is the simulator's state.
 type consoleState fleet.CloudState
 
-// fault is what is asked to go wrong.
+// fault is a fault that the simulator injects.
 type fault struct {
 	Kind      string        `json:"kind"`
 	Operation string        `json:"operation,omitempty"`
@@ -47,11 +47,12 @@ type fault struct {
 func cloudCommand() *cobra.Command {
 	x := &console{out: os.Stdout}
 	c := &cobra.Command{
-		Use:   "cloud [verb what]",
+		Use:   "cloud [verb target]",
 		Short: "List the resources of a fleet's simulated cloud, and inject faults",
-		Long: `cloud lists the instances of the cloud that ` + "`millwright up --provider`" + ` simulates, with
-the resources of each, and those left without one. With a verb it lets something
-happen to it around its API: which verbs there are is in the list.`,
+		Long: `cloud lists the instances of the cloud that ` + "`millwright up --provider`" + ` simulates. It shows
+the number of other resources of each instance, and the resources without an instance.
+With a verb and its target, it changes the cloud without a call to its API. The list shows the
+verbs.`,
 		Example: `  millwright cloud
   millwright cloud interrupt i-0123456789abcdef0
   millwright cloud fault --kind Throttled --operation RunInstances --times 5
@@ -82,12 +83,12 @@ func (x *console) run(ctx context.Context, args []string) error {
 	}
 	var s consoleState
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return fmt.Errorf("read what the cloud says: %w", err)
+		return fmt.Errorf("read the response of the simulated cloud: %w", err)
 	}
 	return s.print(x.out)
 }
 
-// meant is the ID of the instance that a person named by its ID, by the end of that, or by its machine; anything else stays.
+// meant returns the ID of the instance with the given ID, end of the ID, or machine name. Any other value is returned unchanged.
 func (x *console) meant(ctx context.Context, on string) (string, error) {
 	raw, err := x.ask(ctx, http.MethodGet, "instances", nil)
 	if err != nil {
@@ -95,7 +96,7 @@ func (x *console) meant(ctx context.Context, on string) (string, error) {
 	}
 	var s consoleState
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return "", fmt.Errorf("read what the cloud says: %w", err)
+		return "", fmt.Errorf("read the response of the simulated cloud: %w", err)
 	}
 	for _, i := range s.Instances {
 		if on == i.ID || on == path.Base(i.ID) || on == i.Name {
@@ -107,7 +108,7 @@ func (x *console) meant(ctx context.Context, on string) (string, error) {
 
 func (s consoleState) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "INSTANCE\tMACHINE\tSTATE\tZONE\tTYPE\tBESIDES")
+	fmt.Fprintln(w, "INSTANCE\tMACHINE\tSTATE\tZONE\tTYPE\tRESOURCES")
 	for _, i := range s.Instances {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", path.Base(i.ID), i.Name, i.State, i.Zone, i.Type, len(i.Dependants))
 	}
@@ -115,14 +116,14 @@ func (s consoleState) print(out io.Writer) error {
 		return err
 	}
 	if len(s.Orphans) > 0 {
-		fmt.Fprintf(out, "\nWithout an instance: %s\n", strings.Join(s.Orphans, ", "))
+		fmt.Fprintf(out, "\nResources without an instance: %s\n", strings.Join(s.Orphans, ", "))
 	}
 	var verbs []string
 	for _, v := range s.Verbs {
 		verbs = append(verbs, strings.TrimSpace(v.Name+" "+v.On))
 	}
 	if len(verbs) > 0 {
-		fmt.Fprintf(out, "\nWhat can happen to it:\n  %s\n", strings.Join(verbs, "\n  "))
+		fmt.Fprintf(out, "\nVerbs:\n  %s\n", strings.Join(verbs, "\n  "))
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func (x *console) faultCommand() *cobra.Command {
 	var f fault
 	c := &cobra.Command{
 		Use:   "fault",
-		Short: "Let requests to the cloud fail",
+		Short: "Inject failures of requests to the cloud",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			raw, err := json.Marshal(f)
@@ -142,19 +143,19 @@ func (x *console) faultCommand() *cobra.Command {
 		},
 	}
 	x.addFlags(c)
-	c.Flags().StringVar(&f.Kind, "kind", "Transient", "Throttled, Exhausted, Invalid, Denied, Conflict, Transient or Garbage; empty with --delay: slow only")
+	c.Flags().StringVar(&f.Kind, "kind", "Transient", "Throttled, Exhausted, Invalid, Denied, Conflict, Transient or Garbage; empty with --delay: requests are only slow")
 	c.Flags().StringVar(&f.Operation, "operation", "", "pattern for the names of operations, such as RunInstances or Describe* (default: all)")
 	c.Flags().StringVar(&f.Scope, "scope", "", "scope of the shortage: type, zone or account")
-	c.Flags().IntVar(&f.Times, "times", 0, "number of failures; 0 for no end until millwright cloud heal")
+	c.Flags().IntVar(&f.Times, "times", 0, "number of failures; 0 for failures until millwright cloud heal")
 	c.Flags().Float64Var(&f.Share, "share", 0, "share of the requests that fail, between 0 and 1 (default: all)")
-	c.Flags().DurationVar(&f.Delay, "delay", 0, "delay of each answer")
+	c.Flags().DurationVar(&f.Delay, "delay", 0, "delay of each response")
 	c.Flags().BoolVar(&f.Done, "done", false, "perform the request, but lose the reply")
-	c.Flags().BoolVar(&f.Stall, "stall", false, "never answer")
-	c.Flags().BoolVar(&f.Writes, "writes", false, "only requests that may change something")
+	c.Flags().BoolVar(&f.Stall, "stall", false, "send no response")
+	c.Flags().BoolVar(&f.Writes, "writes", false, "only requests that may change a resource")
 	return c
 }
 
-// simple is a command that asks for one page.
+// simple returns a command that requests one page.
 func (x *console) simple(name, short, method, page string) *cobra.Command {
 	c := &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
@@ -164,7 +165,7 @@ func (x *console) simple(name, short, method, page string) *cobra.Command {
 	return c
 }
 
-// show prints a page: numbers as a table, anything else as it is.
+// show prints a page: numbers as a table, other content unchanged.
 func (x *console) show(ctx context.Context, method, page string, body []byte) error {
 	raw, err := x.ask(ctx, method, page, body)
 	if err != nil {
@@ -186,7 +187,7 @@ func (x *console) show(ctx context.Context, method, page string, body []byte) er
 	return w.Flush()
 }
 
-var errNoCloud = errors.New("the fleet plays no cloud: start one by `millwright up --provider aws`")
+var errNoCloud = errors.New("the fleet has no simulated cloud: start one with `millwright up --provider aws`")
 
 func (x *console) ask(ctx context.Context, method, page string, body []byte) ([]byte, error) {
 	f, err := fleet.Find(x.dir)

@@ -16,11 +16,11 @@ func downCommand() *cobra.Command {
 	w := &where{}
 	c := &cobra.Command{
 		Use:   "down",
-		Short: "End the fleet that up started, and remove its files",
+		Short: "Stop the fleet that up started, and remove its files",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !fleet.Left(w.dir) {
-				fmt.Fprintf(os.Stderr, "There is no fleet in %s.\n", w.dir)
+				fmt.Fprintf(os.Stderr, "No fleet in %s.\n", w.dir)
 				return nil
 			}
 			return takeDown(c.Context(), *w, os.Stderr)
@@ -30,14 +30,14 @@ func downCommand() *cobra.Command {
 	return c
 }
 
-// takeDown ends the fleet also when ctx, which an interrupt ends, is over.
+// takeDown stops the fleet, even if an interrupt has ended ctx.
 func takeDown(ctx context.Context, w where, out io.Writer) error {
-	fmt.Fprintln(out, "\nTaking the fleet down ...")
+	fmt.Fprintln(out, "\nStopping the fleet ...")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if err := fleet.Down(ctx, w.dir, w.bin); err != nil {
-		return fmt.Errorf("take the fleet down: %w", err)
+		return fmt.Errorf("stop the fleet: %w", err)
 	}
-	fmt.Fprintln(out, "Done: no process and no file is left.")
+	fmt.Fprintln(out, "Done: all processes have ended, and all files are removed.")
 	return nil
 }

@@ -115,7 +115,7 @@ func TestKubectlGoesToTheFleet(t *testing.T) {
 		{"another server is refused", []string{"--server", "https://prod", "get", "nodes"}, "", "--server chooses a cluster"},
 		{"so is its short form", []string{"get", "nodes", "-s=https://prod"}, "", "-s chooses a cluster"},
 		{"and one behind switches", []string{"get", "nodes", "-As", "https://prod"}, "", "-s chooses a cluster"},
-		{"--dir needs a folder", []string{"--dir"}, "", "--dir: want the folder"},
+		{"--dir needs a folder", []string{"--dir"}, "", "--dir: the folder of the fleet is missing"},
 		{"a folder without a fleet has no cluster", []string{"--dir", t.TempDir(), "get", "nodes"}, "", "no control plane is running"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -138,11 +138,11 @@ func TestKubectlGoesToTheFleet(t *testing.T) {
 func TestHintsNameThisFleet(t *testing.T) {
 	dir, _ := fakeFleet(t, "a fleet")
 	_, stderr, err := call(t, "", "up", "--dir", dir)
-	if want := " down --dir '" + dir + "'` ends it"; err == nil || !strings.Contains(stderr, want) {
+	if want := " down --dir '" + dir + "'` stops it"; err == nil || !strings.Contains(stderr, want) {
 		t.Errorf("a second up says %q, want %q in it", stderr, want)
 	}
 	_, stderr, err = call(t, dir, "up")
-	if want := " down --dir '" + dir + "'` ends it"; err == nil || !strings.Contains(stderr, want) {
+	if want := " down --dir '" + dir + "'` stops it"; err == nil || !strings.Contains(stderr, want) {
 		t.Errorf("a second up in MILLWRIGHT_HOME says %q, want %q in it: another shell may have another home", stderr, want)
 	}
 	if got := (where{dir: homeDir()}).down(); strings.Contains(got, "--dir") {
@@ -151,7 +151,7 @@ func TestHintsNameThisFleet(t *testing.T) {
 	var next strings.Builder
 	u := &up{where: where{dir: dir}, once: true, backend: kwokBackend}
 	u.printNext(&next, &fleet.Fleet{Plane: &devplane.ControlPlane{}}, nil, time.Second)
-	if !strings.Contains(next.String(), " down --dir '"+dir+"'` takes everything down") {
+	if !strings.Contains(next.String(), " down --dir '"+dir+"'` stops the fleet") {
 		t.Errorf("what comes next names no way to end this fleet:\n%s", &next)
 	}
 	if strings.Contains(next.String(), "pkill") {
@@ -178,7 +178,7 @@ func TestUpNoticesADeadController(t *testing.T) {
 		t.Errorf("it took %s to see that a controller is dead", took)
 	}
 	if !errors.Is(err, plugin.ErrReported) {
-		t.Fatalf("%v, want an error that was told", err)
+		t.Fatalf("%v, want an error that was reported", err)
 	}
 	var out strings.Builder
 	if err := u.report(&out, f, began, machines, errors.Join(err)); err != nil {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// self is how the person called this program.
+// self is the name under which the user called this program.
 func self() string { return quoted(os.Args[0]) }
 
-// down is the command that ends this very fleet, and no other, from any
-// shell: `bin/millwright down --dir /tmp/a`.
+// down returns the command that stops this fleet, from any shell:
+// `bin/millwright down --dir /tmp/a`.
 func (w where) down() string {
 	out := self() + " down"
 	if dir := w.folder(); dir != homeDir() {
@@ -19,7 +19,7 @@ func (w where) down() string {
 	return out
 }
 
-// folder is the fleet's, as any process may name it.
+// folder returns the absolute path of the folder of the fleet.
 func (w where) folder() string {
 	if dir, err := filepath.Abs(w.dir); err == nil {
 		return dir
@@ -27,7 +27,7 @@ func (w where) folder() string {
 	return w.dir
 }
 
-// quoted is a word as a shell takes it.
+// quoted returns a word with the quotes that a shell needs.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:@%+,", r)

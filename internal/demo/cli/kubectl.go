@@ -18,10 +18,10 @@ func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [--dir folder] [arguments]",
 		Short: "Run the built-in kubectl against the fleet that up started",
-		Long: `kubectl runs the kubectl that came with the control plane against the fleet, and
-never against another cluster: an exported KUBECONFIG is not heeded, and flags
-of kubectl that choose a cluster are refused. --dir chooses the fleet, and goes
-before all else.`,
+		Long: `kubectl runs the built-in kubectl of the control plane against the fleet, and never
+against another cluster. It ignores an exported KUBECONFIG, and refuses flags of
+kubectl that select a cluster. To select a fleet, put --dir before all other
+arguments.`,
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, args, err := fleetOf(args, defaultDir())
@@ -33,7 +33,7 @@ before all else.`,
 				return err
 			}
 			if flag := otherCluster(args); flag != "" {
-				return fmt.Errorf("%s chooses a cluster, and this kubectl is for the fleet in %s only: leave it out, say which fleet with --dir before all other arguments, or use another kubectl", flag, dir)
+				return fmt.Errorf("%s chooses a cluster, but this kubectl works only for the fleet in %s: omit the flag, select a fleet with --dir before all other arguments, or use another kubectl", flag, dir)
 			}
 			path, err := f.Plane.Assets.Path(devplane.Kubectl)
 			if err != nil {
@@ -47,15 +47,15 @@ before all else.`,
 	}
 }
 
-// environ is an environment in which kubectl finds one cluster. Of two values of
-// one variable a program takes the first.
+// environ returns an environment in which kubectl finds only this cluster. It removes an earlier
+// KUBECONFIG, because a program uses the first value of a variable.
 func environ(all []string, kubeconfig string) []string {
 	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return strings.HasPrefix(v, "KUBECONFIG=") })
 	return append(all, "KUBECONFIG="+kubeconfig)
 }
 
-// fleetOf takes --dir off the front of kubectl's arguments. Behind, it may be an
-// argument of a program that kubectl is to run.
+// fleetOf removes --dir from the front of the arguments. Further back, it may be an argument of
+// a program that kubectl runs.
 func fleetOf(args []string, otherwise string) (dir string, rest []string, err error) {
 	if len(args) == 0 {
 		return otherwise, args, nil
@@ -70,20 +70,20 @@ func fleetOf(args []string, otherwise string) (dir string, rest []string, err er
 		dir, rest = args[1], args[2:]
 	}
 	if dir == "" {
-		return "", nil, errors.New("--dir: want the folder that holds the fleet")
+		return "", nil, errors.New("--dir: the folder of the fleet is missing")
 	}
 	return dir, rest, nil
 }
 
-// clusterFlags are flags of kubectl that choose where it goes.
+// clusterFlags are the flags of kubectl that select a cluster.
 var clusterFlags = []string{"--kubeconfig", "--context", "--cluster", "--server"}
 
-// switches are short flags of kubectl that have no value, so that another may
-// follow in the same word.
+// switches are short flags of kubectl that have no value. Another flag may follow in the
+// same word.
 const switches = "ARhipqtwx"
 
-// otherCluster is the first flag in args that chooses a cluster; empty when none
-// does. What follows "--" is not kubectl's.
+// otherCluster returns the first flag in args that selects a cluster, or an empty string.
+// Arguments after "--" do not belong to kubectl.
 func otherCluster(args []string) string {
 	for _, arg := range args {
 		name, _, _ := strings.Cut(arg, "=")

@@ -10,21 +10,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// printNext says what is there now and what to try with it.
+// printNext prints the state of the fleet and commands to try.
 func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, took time.Duration) {
-	end := "Interrupt (Ctrl-C) takes everything down."
+	end := "Interrupt (Ctrl-C) stops the fleet."
 	if u.once {
-		end = "`" + u.down() + "` takes everything down."
+		end = "`" + u.down() + "` stops the fleet."
 	}
 	kubectl := "kubectl"
 	fmt.Fprintf(w, "\n%d machines in two APIs run, each with a Ready node, after %s.\n\n", len(machines), took.Round(100*time.Millisecond))
 	fmt.Fprintf(w, "  export KUBECONFIG=%s\n", f.Plane.KubeconfigPath)
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		if own, err := f.Plane.Assets.Path(devplane.Kubectl); err == nil {
-			fmt.Fprintf(w, "  alias kubectl=%s    # none is installed here; this one came with the control plane\n", own)
+			fmt.Fprintf(w, "  alias kubectl=%s    # the kubectl of the control plane, because none is installed\n", own)
 		}
 	}
-	first := map[string]string{} // of the sample objects of each namespace
+	first := map[string]string{} // the first machine of each namespace
 	for _, m := range machines {
 		if first[m.Namespace] == "" {
 			first[m.Namespace] = m.Name
@@ -33,61 +33,61 @@ func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, to
 	fmt.Fprintf(w, `
 Things to try:
 
-  - Scale a set, and see machines and nodes come and go:
+  - Scale a set, and watch its machines and nodes:
 %[2]s
       %[1]s get nodes --watch
 
-  - Delete a machine: its node is drained, its instance removed, and another
-    takes its place:
+  - Delete a machine: the controller drains its node, terminates its instance,
+    and creates a replacement:
 %[3]s
 `, kubectl, command(kubectl, "-n", fleet.OpenShiftNamespace, "scale", "machinesets.machine.openshift.io/mill-worker-a", "--replicas=5"),
 		command(kubectl, "-n", fleet.GardenerNamespace, "delete", "machines.machine.sapcloud.io/"+first[fleet.GardenerNamespace]))
 	u.printTrouble(w, first[fleet.OpenShiftNamespace])
 	fmt.Fprintf(w, `
-  - Ask why something is as it is:
+  - Explain the state of an object:
       %s why machine/%s
 `, self(), first[fleet.OpenShiftNamespace])
 	if f.Cloud == nil {
 		fmt.Fprintf(w, `
-  - Roll three machines to another kind, as the example says step by step:
+  - Replace three machines in a rolling update (the file explains the steps):
       %s apply -f examples/gardener-machinedeployment.yaml
 `, kubectl)
 	}
 	fmt.Fprintf(w, "\nLogs and state are in %s. %s\n", u.folder(), end)
 }
 
-// printTrouble says how an instance fails, and what the machine makes of it.
+// printTrouble prints how to let an instance fail, and how its machine reacts.
 func (u *up) printTrouble(w io.Writer, machine string) {
 	switch {
 	case u.cloud.Provider == fleet.Libvirt:
 		fmt.Fprintf(w, `
-  - See the virtual machines, and what they say; switch one off, and its
+  - List the virtual machines, and read a console. If you power one off, its
     machine fails:
       hack/libvirt status
-      hack/libvirt virsh console %[1]s    # Ctrl-] ends it
+      hack/libvirt virsh console %[1]s    # end it with Ctrl-]
       hack/libvirt virsh destroy %[1]s
 `, machine)
 	case u.cloud.Provider != fleet.Kubemark:
 		fmt.Fprintf(w, `
-  - See what the cloud has and what can happen to it, and let its API fail:
+  - List the resources of the cloud, and inject failures of its API:
       %[1]s cloud
       %[1]s cloud fault --kind Throttled --times 20
 `, self())
 	case u.backend == hollowBackend:
 		fmt.Fprintf(w, `
   - Crash an instance: its node becomes NotReady after about 40 s, and its
-    machine says so:
+    machine reports it:
       pkill -f -- --name=%s
       kubectl get nodes --watch
 `, machine)
 	}
 }
 
-// hintWidth is how wide a hint may be: a terminal that breaks a line inside of a word makes a
-// command that cannot be copied.
+// hintWidth is the maximum width of a hint. If a terminal breaks a line inside a word, the
+// command cannot be copied.
 const hintWidth = 80
 
-// command is a command as a hint shows it, broken between words as a shell takes it.
+// command returns a command for a hint, with line breaks between words that a shell accepts.
 func command(words ...string) string {
 	const indent, more = "      ", "        "
 	out, line := "", indent+words[0]

@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// table shows machines: on a terminal one table that is drawn anew, else a
-// line for each change.
+// table shows machines: on a terminal a table that is redrawn, otherwise a line
+// for each change.
 type table struct {
 	out      *os.File
 	terminal bool
@@ -36,7 +36,7 @@ func (t *table) show(machines []fleet.Machine) {
 	}
 }
 
-// draw writes the table over the one drawn before.
+// draw overwrites the previous table.
 func (t *table) draw(machines []fleet.Machine) {
 	if t.drawn > 0 {
 		fmt.Fprintf(t.out, "\x1b[%dA\x1b[J", t.drawn)
@@ -48,7 +48,7 @@ func (t *table) draw(machines []fleet.Machine) {
 	}
 }
 
-// render is the table in lines that fit.
+// render returns the table in lines that fit the terminal.
 func render(machines []fleet.Machine, size terminal.Size) []string {
 	api := terminal.Column{Title: "API", Drop: 3}
 	namespace := terminal.Column{Title: "NAMESPACE", Drop: 1}

@@ -24,8 +24,8 @@ type up struct {
 	port    int
 	timeout time.Duration
 	once    bool
-	// print are the flags of the document that is printed when all machines are ready, or
-	// when that failed.
+	// print has the flags of the document that is printed when all machines are ready, or
+	// after a failure.
 	print plugin.Output
 }
 
@@ -34,48 +34,49 @@ func upCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Start a control plane, the controllers and a sample fleet on this computer",
-		Long: `up starts a Kubernetes control plane on loopback, installs both machine APIs,
-starts the controllers with the kubemark provider, and creates a sample set of
-three machines in each API. With --provider it plays a cloud, and starts that
-cloud's own controller in front of it; with libvirt, each machine is a virtual one.
-Every other machine is a real kubelet over a fake container runtime. It shows the machines until all of them run, then keeps the
-fleet running until it is interrupted, and takes everything down again. With -o it
-prints one document when all machines are ready, or when that failed, and nothing
-else on standard output.`,
+		Long: `up starts a Kubernetes control plane on the loopback interface, installs both machine
+APIs, starts the controllers with the kubemark provider, and creates a sample set of
+three machines in each API. The instance of each machine is a real kubelet with a fake
+container runtime. With --provider, up simulates a cloud and starts the machine
+controller of that cloud. With --provider libvirt, the instances are virtual machines.
+
+up shows the machines until all are running, and stops the fleet when it is
+interrupted. With -o, it prints one document on standard output when all machines are
+ready, or after a failure, and nothing else.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return u.run(c.Context()) },
 	}
 	u.addFlags(c)
 	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `simulation of an instance: "hollow" (a kubelet process) or "kwok" (a node simulated by kwok)`)
-	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which hack/libvirt up starts), or a cloud that is simulated on this computer: "+strings.Join(clouds, ", "))
-	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file with the resources of the simulated cloud: images, networks, types (default: those that the samples name)")
-	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the simulated cloud accepts any name as existing: credentials, regions, images, networks, types")
+	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (start it with hack/libvirt up), or a cloud that is simulated on this computer: "+strings.Join(clouds, ", "))
+	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file with the resources of the simulated cloud: images, networks, types (default: the resources in the samples)")
+	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the simulated cloud accepts every name of credentials, regions, images, networks and types")
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the previous port, or for a free port")
 	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "maximum time until the machines are ready")
-	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit once all machines are ready and leave the fleet running")
+	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit after all machines are ready, and leave the fleet running")
 	u.print.AddFlags(c)
 	return c
 }
 
-// hollowBackend and kwokBackend are what may stand for an instance.
+// hollowBackend and kwokBackend are the simulations of an instance.
 const (
 	hollowBackend = "hollow"
 	kwokBackend   = "kwok"
 )
 
-// report is what -o prints.
+// report is the document that -o prints.
 type report struct {
 	Seconds float64 `json:"seconds"`
-	// Dir is the fleet's folder, Server and Kubeconfig lead to its API server;
-	// those are empty where it did not start.
+	// Dir is the folder of the fleet. Server and Kubeconfig are those of its API server;
+	// they are empty if the fleet did not start.
 	Dir        string `json:"dir"`
 	Server     string `json:"server,omitempty"`
 	Kubeconfig string `json:"kubeconfig,omitempty"`
-	// Cloud is the address of the simulated cloud; empty with kubemark.
+	// Cloud is the address of the simulated cloud. It is empty with kubemark.
 	Cloud       string          `json:"cloud,omitempty"`
 	Controllers []program       `json:"controllers"`
 	Machines    []fleet.Machine `json:"machines"`
-	// Error says why not all machines are ready, Reasons say it one by one.
+	// Error says why some machines are not ready. Reasons has an entry for each machine or controller.
 	Error   string   `json:"error,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
 }
@@ -84,9 +85,9 @@ type report struct {
 type program struct {
 	Program string `json:"program"`
 	PID     int    `json:"pid"`
-	// Running is false of one that has ended.
+	// Running is false after the controller has ended.
 	Running bool `json:"running"`
-	// Metrics is the URL of its metrics; empty of one that has ended.
+	// Metrics is the URL of the metrics. It is empty after the controller has ended.
 	Metrics string `json:"metrics,omitempty"`
 	Log     string `json:"log"`
 }
@@ -120,13 +121,13 @@ func (u *up) run(ctx context.Context) error {
 		return nil
 	}
 	if err != nil && u.once && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(os.Stderr, "\nThe fleet is left running for a look: KUBECONFIG=%s, logs in %s, `%s` ends it.\n", f.Plane.KubeconfigPath, u.folder(), u.down())
+		fmt.Fprintf(os.Stderr, "\nThe fleet is still running, so that you can inspect it: KUBECONFIG=%s, logs in %s. `%s` stops it.\n", f.Plane.KubeconfigPath, u.folder(), u.down())
 		return err
 	}
 	return errors.Join(err, takeDown(ctx, u.where, os.Stderr))
 }
 
-// clouds are those that doubles play.
+// clouds are the clouds that have a simulator.
 var clouds = []string{"aws", "azure", "gcp", "kubevirt", "metal3", "openstack", "vsphere"}
 
 func (u *up) check() error {
@@ -135,7 +136,7 @@ func (u *up) check() error {
 	}
 	if u.cloud.Provider == fleet.Kubemark {
 		if u.cloud.Inventory != "" || u.cloud.AcceptAny {
-			return fmt.Errorf("--inventory and --accept-any are for clouds: --provider is one of %s", strings.Join(clouds, ", "))
+			return fmt.Errorf("--inventory and --accept-any require a simulated cloud: --provider must be one of %s", strings.Join(clouds, ", "))
 		}
 		return nil
 	}
@@ -143,28 +144,28 @@ func (u *up) check() error {
 		return fmt.Errorf("--provider: must be %s, %s or one of %s, not %q", fleet.Kubemark, fleet.Libvirt, strings.Join(clouds, ", "), u.cloud.Provider)
 	}
 	if u.cloud.Provider == fleet.Libvirt && (u.backend != hollowBackend || u.cloud.Inventory != "" || u.cloud.AcceptAny) {
-		return errors.New("--backend, --inventory and --accept-any are for simulated clouds: the virtual machines of libvirt are real")
+		return errors.New("--backend, --inventory and --accept-any require simulated instances: libvirt has real virtual machines")
 	}
 	return nil
 }
 
-// start clears what a crash left behind and starts the fleet.
+// start removes the remains of an interrupted run, and starts the fleet.
 func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 	if err := u.check(); err != nil {
 		return nil, err
 	}
 	running, err := fleet.Find(u.dir)
 	if err == nil {
-		return nil, fmt.Errorf("a fleet is already running in %s since %s (KUBECONFIG=%s); `%s` ends it",
+		return nil, fmt.Errorf("a fleet has been running in %s since %s (KUBECONFIG=%s); `%s` stops it",
 			u.folder(), running.Started.Format(time.TimeOnly), running.Plane.KubeconfigPath, u.down())
 	}
 	if !errors.Is(err, devplane.ErrNotRunning) {
 		return nil, err
 	}
 	if fleet.Left(u.dir) {
-		fmt.Fprintf(os.Stderr, "Clearing what an interrupted run left in %s.\n", u.dir)
+		fmt.Fprintf(os.Stderr, "Removing the remains of an interrupted run in %s.\n", u.dir)
 		if err := fleet.Down(ctx, u.dir, u.bin); err != nil {
-			return nil, fmt.Errorf("clear %s: %w", u.dir, err)
+			return nil, fmt.Errorf("remove the remains of an interrupted run in %s: %w", u.dir, err)
 		}
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
@@ -177,10 +178,10 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 	return f, nil
 }
 
-// controllerArgs lets a controller lead under its lease, by which `why` sees whether it is
-// at work. On a busy machine it has longer than usual to renew it: no standby
-// waits to take its place. It watches machines in every namespace, for a manifest of a shoot
-// is in that of the shoot.
+// controllerArgs returns the arguments of a controller. It takes a lease, in which `why` sees whether
+// the controller runs. The durations of the lease are longer than the defaults, because this computer may be
+// busy and no standby waits. The controller watches all namespaces, because the manifests of a shoot are
+// in the namespace of the shoot.
 func controllerArgs() []string {
 	return []string{"--leader-elect=true", "--leader-elect-lease-duration=60s", "--leader-elect-renew-deadline=50s", "--namespace="}
 }
@@ -207,8 +208,8 @@ func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error
 	return u.keep(ctx, f)
 }
 
-// awaken creates the samples and waits until they run. Where they do not, it
-// returns what there is and says why.
+// awaken creates the samples and waits until they run. If some do not run, it
+// returns the existing machines and an error with the reasons.
 func (u *up) awaken(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error) {
 	if err := f.ApplySamples(ctx); err != nil {
 		return nil, err
@@ -216,8 +217,8 @@ func (u *up) awaken(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error
 	return u.await(ctx, f)
 }
 
-// report prints the document that -o asks for; f is nil where no fleet
-// started, failed where all machines are ready.
+// report prints the document of -o. f is nil if no fleet started. failed is nil
+// if all machines are ready.
 func (u *up) report(w io.Writer, f *fleet.Fleet, started time.Time, machines []fleet.Machine, failed error) error {
 	p, err := u.print.Printer()
 	if p == nil || err != nil {
@@ -247,7 +248,7 @@ func round(d time.Duration) float64 {
 	return float64(d.Round(10*time.Millisecond).Milliseconds()) / 1000
 }
 
-// await shows the machines until all of the samples' are ready.
+// await shows the machines until all machines of the samples are ready.
 func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error) {
 	ctx, cancel := context.WithTimeout(ctx, u.timeout)
 	defer cancel()
@@ -264,7 +265,7 @@ func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error)
 		if err == nil && ready == u.cloud.SampleMachines() && len(machines) == ready {
 			return machines, nil
 		}
-		if len(dead(f)) > 0 { // what ends so soon would end again
+		if len(dead(f)) > 0 { // a controller that ends so early would end again
 			return machines, u.late(ctx, f, "A controller ended before all machines were ready")
 		}
 		select {
@@ -280,7 +281,7 @@ func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error)
 	}
 }
 
-// note counts the machines that are ready, and how long each took.
+// note records the machines that are ready, and the time that each took.
 func note(machines []fleet.Machine, readyAt map[string]time.Time) (ready int) {
 	for i := range machines {
 		m := &machines[i]
@@ -297,7 +298,7 @@ func note(machines []fleet.Machine, readyAt map[string]time.Time) (ready int) {
 	return ready
 }
 
-// dead are the controllers that have ended.
+// dead returns the controllers that have ended.
 func dead(f *fleet.Fleet) (out []*fleet.Controller) {
 	for _, c := range f.Controllers {
 		if !c.Alive() {
@@ -307,8 +308,8 @@ func dead(f *fleet.Fleet) (out []*fleet.Controller) {
 	return out
 }
 
-// lateError says why not all machines are ready, in words that were reported to the
-// user already.
+// lateError says why some machines are not ready. The user has already seen these
+// reasons.
 type lateError struct {
 	what    string
 	reasons []string
@@ -318,17 +319,17 @@ func (e *lateError) Error() string { return e.what }
 
 func (e *lateError) Is(other error) bool { return other == plugin.ErrReported }
 
-// late tells why each machine that is not ready is not.
+// late prints the reason for each machine that is not ready.
 func (u *up) late(ctx context.Context, f *fleet.Fleet, what string) error {
 	fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	out := &lateError{what: what}
 	for _, c := range dead(f) {
-		out.reasons = append(out.reasons, fmt.Sprintf("%s ended; its log %s ends with:\n%s", c.Program, c.Log, strings.TrimSpace(c.Tail())))
+		out.reasons = append(out.reasons, fmt.Sprintf("%s ended. The last lines of its log %s:\n%s", c.Program, c.Log, strings.TrimSpace(c.Tail())))
 	}
 	machines, err := f.Census(fresh)
 	if err != nil {
-		out.reasons = append(out.reasons, "the machines cannot be listed: "+err.Error())
+		out.reasons = append(out.reasons, "cannot list the machines: "+err.Error())
 	}
 	for _, m := range machines {
 		if !m.Ready() {
@@ -336,7 +337,7 @@ func (u *up) late(ctx context.Context, f *fleet.Fleet, what string) error {
 		}
 	}
 	if n := u.cloud.SampleMachines() - len(machines); n > 0 && err == nil {
-		out.reasons = append(out.reasons, fmt.Sprintf("%d machines were not even created; see the logs in %s", n, u.folder()))
+		out.reasons = append(out.reasons, fmt.Sprintf("%d machines were not created: see the logs in %s", n, u.folder()))
 	}
 	fmt.Fprintf(os.Stderr, "\n%s:\n", what)
 	for _, r := range out.reasons {
@@ -348,7 +349,7 @@ func (u *up) late(ctx context.Context, f *fleet.Fleet, what string) error {
 func reason(m fleet.Machine) string {
 	phase := m.Phase
 	if phase == "" {
-		phase = "not looked at yet"
+		phase = "not reconciled yet"
 	}
 	switch {
 	case m.Why != "":
@@ -361,9 +362,9 @@ func reason(m fleet.Machine) string {
 	return fmt.Sprintf("%s: node %s is Ready=%s", phase, m.Node, m.NodeReady)
 }
 
-// keep waits until the person has had enough. Controllers that end meanwhile are
-// started again, as a kubelet would: they end by themselves where that is the way to
-// see anew what there is, as after etcd was restored.
+// keep waits until the user interrupts. It restarts controllers that end, as a kubelet
+// would: a controller ends itself if it must read all objects again, for example after a
+// restore of etcd.
 func (u *up) keep(ctx context.Context, f *fleet.Fleet) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
@@ -375,7 +376,7 @@ func (u *up) keep(ctx context.Context, f *fleet.Fleet) error {
 			return fmt.Errorf("the control plane ended: %w", err)
 		case <-tick.C:
 			if _, err := devplane.Find(fleet.PlaneDir(u.dir)); errors.Is(err, devplane.ErrNotRunning) {
-				fmt.Fprintln(os.Stderr, "The fleet was taken down from elsewhere.")
+				fmt.Fprintln(os.Stderr, "Another process has stopped the fleet.")
 				return nil
 			}
 			for _, line := range f.Revive(time.Now()) {

@@ -39,8 +39,7 @@ func (l *look) ofNode(ctx context.Context, n *corev1.Node) explain.Answer {
 	return explain.Node(l.now, subject(n), n, nil, texts(l.gaps))
 }
 
-// leftover is a node that is marked as that of a machine which does not exist any more; nil if there is
-// none.
+// leftover returns a node whose annotation names a machine that no longer exists, or nil.
 func leftover(ctx context.Context, l *look, q Question) *corev1.Node {
 	nodes, _ := l.nodes(ctx)
 	for _, n := range nodes {

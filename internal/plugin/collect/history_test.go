@@ -35,7 +35,7 @@ func TestHistory(t *testing.T) {
 	}
 	said := []postmortem.Statement{{About: "condition " + dialect.RecordCondition, Status: "True", Since: now}}
 	if h := explain.MachineHistory(&explain.MachineFacts{Said: said}); len(h.Events) > 0 {
-		t.Errorf("the record is told twice: %+v", h.Events)
+		t.Errorf("the record is printed twice: %+v", h.Events)
 	}
 	h, a, err := collect.History(t.Context(), now, collect.Clusters{Control: c, Target: c}, collect.Question{Kind: "Machine", Name: "mill-z"})
 	if h != nil || err != nil || a.Reason != explain.ReasonNotFound {

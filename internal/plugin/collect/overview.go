@@ -196,15 +196,15 @@ func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 	return a.Doubting(apis.Doubts(o))
 }
 
-// closer explains an unhealthy machine from all facts about it, up to a number per answer; the others are
-// noted. The result is kept: the set of a machine says the same about it as its namespace does.
+// closer explains an unhealthy machine from all facts about it, for a limited number of machines per answer. It notes
+// the others. It stores the result, so that the set of a machine says the same about it as its namespace does.
 func closer(ctx context.Context, l *look, o client.Object, a explain.Answer) explain.Answer {
 	if l.brief {
 		return a
 	}
 	known := l.memo["closer/"+string(o.GetUID())] != nil
 	if !known && l.closely >= mostCloseLooks {
-		l.note(Gap{Text: fmt.Sprintf("what else concerns machines beyond the first %d that are not in order: those are told by their own words; `why machine/<name>` says more", mostCloseLooks)})
+		l.note(Gap{Text: fmt.Sprintf("facts outside the status of the machine, for unhealthy machines after the first %d: `why machine/<name>` reads them", mostCloseLooks)})
 		return a
 	}
 	a, _ = once(l, "closer/"+string(o.GetUID()), func() (explain.Answer, error) {

@@ -84,7 +84,7 @@ func secret(name string) *corev1.Secret {
 
 // made are the rows about machines that have no instance, or no node.
 func made() []row {
-	const oneClass = "the Gardener API tries again what the OpenShift API gives up"
+	const oneClass = "the Gardener API retries where the machine of the OpenShift API fails"
 	const noKind = "the OpenShift API keeps no kind of a failure before the machine has failed"
 	stay := func(m *machinev1.Machine) { m.Status.LastUpdated = ptr.To(ago(9 * time.Minute)) }
 	return []row{
@@ -144,7 +144,7 @@ func made() []row {
 			}))},
 		},
 		{
-			number: "30", what: "credentials refused", apart: noKind + "; that it could not be asked is told apart from a creation that failed",
+			number: "30", what: "credentials refused", apart: noKind + "; a failed query is distinguished from a failed creation",
 			in: &broken{ask: machineX, reason: "LookupFailed", names: []string{"do not have the infrastructure's password", "the credentials in secret blue/cloud"}, objects: list(secret("cloud"),
 				uncreatedO("Unknown", "ErrorCheckingProvider", "Failed to check if machine exists: the credentials do not have the infrastructure's password", `{"credentialsSecret":{"name":"cloud"}}`))},
 			too: &broken{ask: machineY, reason: "PermissionDenied", names: []string{"do not have the infrastructure's password", "the credentials in secret blue/cloud"}, objects: list(secret("cloud"), withSecret("cloud"),
@@ -165,7 +165,7 @@ func dead() []client.Object {
 
 // lost are the rows about machines that worked.
 func lost(t *testing.T) []row {
-	const gives = "the Gardener API gives up a machine whose node is gone or silent, the OpenShift API leaves that to health checks"
+	const gives = "a machine of the Gardener API fails if its node is deleted or silent, the OpenShift API leaves that to health checks"
 	killed := func(m *v1alpha1.Machine) { m.Annotations = map[string]string{dialect.StoppedAnnotation: "exited"} }
 	return []row{
 		{
@@ -212,8 +212,8 @@ func leaving() []row {
 			in:  &broken{ask: setA, reason: "DisruptionBudget", names: budgetSays, objects: blocked(openshiftSet(3, 3, 3), openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour)))},
 			too: &broken{ask: setB, reason: "DisruptionBudget", names: budgetSays, objects: blocked(class, gardenerSet(3, 3, 3), gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour)))},
 		},
-		{number: "14", what: "pre-drain hook that nobody removes", in: &broken{ask: machineX, reason: "PreDrainHookPresent", names: []string{"backup", "velero"}, objects: hooked}},
-		{number: "14", what: "pre-drain hook that nobody removes, and the set of the machine", in: &broken{ask: setA, reason: "PreDrainHookPresent", names: []string{"not in order", "velero"}, objects: append(hooked, openshiftSet(1, 1, 1))}},
+		{number: "14", what: "pre-drain hook that no program removes", in: &broken{ask: machineX, reason: "PreDrainHookPresent", names: []string{"backup", "velero"}, objects: hooked}},
+		{number: "14", what: "pre-drain hook that no program removes, and the set of the machine", in: &broken{ask: setA, reason: "PreDrainHookPresent", names: []string{"not in order", "velero"}, objects: append(hooked, openshiftSet(1, 1, 1))}},
 		{
 			number: "25", what: "foreign finalizer",
 			in:  &broken{ask: machineX, reason: "ForeignFinalizer", names: foreign, objects: list(openshiftMachine("Deleting", 9*time.Hour, deletedO(time.Hour), func(m *machinev1.Machine) { m.Finalizers = foreign }))},

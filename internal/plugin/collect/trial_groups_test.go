@@ -218,7 +218,7 @@ func trialsKeys() []trial {
 			&broken{ask: setB, reason: "CreationHeld", names: grow, objects: append(joinedG, gardenerSet(1_000_000, 1, 1, growG))},
 		},
 		{
-			"20", "a share that is none", &broken{ask: setA, reason: "UnreadableAnnotation", names: share, objects: withO("millwright.dev/max-deletion-share", "30")},
+			"20", "an invalid share", &broken{ask: setA, reason: "UnreadableAnnotation", names: share, objects: withO("millwright.dev/max-deletion-share", "30")},
 			&broken{ask: setB, reason: "UnreadableAnnotation", names: share, objects: withG("millwright.dev/max-deletion-share", "30")},
 		},
 		{

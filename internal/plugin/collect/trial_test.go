@@ -53,7 +53,7 @@ func TestTrial(t *testing.T) {
 
 // TestTrialIsWhole: no situation of the trial is left out but those which need no answer.
 func TestTrialIsWhole(t *testing.T) {
-	without := map[string]string{"44": "refused by the API server", "51": "the double answers otherwise than the cloud"}
+	without := map[string]string{"44": "refused by the API server", "51": "the simulator answers differently from the cloud"}
 	seen := map[string]bool{}
 	for _, r := range slices.Concat(trialsMade(), trialsJoining(t), trialsRunning(), trialsLeaving(), trialsGroups(), trialsControllers(), trialsClouds(), trialsKeys()) {
 		for _, n := range strings.Fields(r.number) {
@@ -291,7 +291,7 @@ func trialsLeaving() []trial {
 			&broken{ask: machineY, reason: "ForeignFinalizer", names: []string{"acme.io/asset-db"}, objects: list(class, foreign(gardenerMachine("Terminating", 9*time.Hour, deletedG(time.Hour))))},
 		},
 		{
-			"29", "foreign finalizer on the node, the machine is gone", &broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who created the node"}, objects: list(held)},
+			"29", "foreign finalizer on the node, the machine does not exist", &broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who created the node"}, objects: list(held)},
 			&broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who created the node"}, objects: list(heldG)},
 		},
 		{"29", "the machine of that node", &broken{ask: machineX, reason: "Gone", names: append(byFinalizer, "node n-1"), objects: list(held)}, &broken{ask: machineY, reason: "Gone", names: append(byFinalizer, "node n-1"), objects: list(heldG)}},

@@ -29,7 +29,7 @@ func Config(flags genericclioptions.RESTClientGetter) (*rest.Config, error) {
 		return nil, err
 	}
 	if raw, err := flags.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 && strings.HasSuffix(c.Host, noServer) {
-		return nil, errors.New("neither --kubeconfig nor the variable KUBECONFIG names a file with a cluster")
+		return nil, errors.New("neither --kubeconfig nor the variable KUBECONFIG is set to a file with a cluster")
 	}
 	c.QPS, c.Burst = qps, burst
 	return c, nil

@@ -160,7 +160,7 @@ func Judge(now time.Time, f Facts) Report {
 		}
 	}
 	for _, text := range f.Gaps {
-		r.Blocks = append(r.Blocks, Block{Reason: ReasonUnread, What: "was not seen: " + text, Do: "run this with the right to read it: what nobody has seen, nobody can judge"})
+		r.Blocks = append(r.Blocks, Block{Reason: ReasonUnread, What: "was not seen: " + text, Do: "run preflight again with the right to read it"})
 	}
 	all := map[explain.Subject]Object{}
 	for _, o := range f.Objects {

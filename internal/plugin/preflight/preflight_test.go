@@ -42,7 +42,7 @@ func object(change func(*preflight.Object)) func(*preflight.Facts) {
 
 func lease(holder string, ago, lasts time.Duration) func(*preflight.Facts) {
 	return func(f *preflight.Facts) {
-		f.Leases = []preflight.Lease{{Lease: explain.Lease{Where: "kube-system/x", Holder: holder, Renewed: now.Add(-ago), Lasts: lasts}, Leads: "somebody"}}
+		f.Leases = []preflight.Lease{{Lease: explain.Lease{Where: "kube-system/x", Holder: holder, Renewed: now.Add(-ago), Lasts: lasts}, Leads: "a controller"}}
 	}
 }
 
@@ -55,16 +55,16 @@ func TestBlocks(t *testing.T) {
 		says   string
 	}{
 		{"nothing", sound(), "", ""},
-		{"a leader that renews", sound(lease("host", 5*time.Second, time.Minute)), preflight.ReasonLeaseHeld, "somebody is at work: host holds the lease kube-system/x, renewed 5s ago"},
+		{"a leader that renews", sound(lease("host", 5*time.Second, time.Minute)), preflight.ReasonLeaseHeld, "a controller is at work: host holds the lease kube-system/x, renewed 5s ago"},
 		{"a lease that ran out", sound(lease("host", time.Hour, time.Minute)), "", ""},
-		{"a lease that was given up", sound(lease("", time.Second, time.Minute)), "", ""},
+		{"a lease that was released", sound(lease("", time.Second, time.Minute)), "", ""},
 		{"a clock that is ahead of ours", sound(lease("host", -5*time.Second, time.Minute)), preflight.ReasonLeaseHeld, "renewed 0s ago"},
 		{"neither API", sound(func(f *preflight.Facts) { f.Definitions = f.Definitions[1:] }), preflight.ReasonNoDefinition, "neither"},
 		{"half an API", sound(func(f *preflight.Facts) { f.Definitions[1].Needed = true }), preflight.ReasonMissing, "no CRD deployments.a"},
 		{"a newer version beside ours", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2", "v1"} }), "", ""},
 		{"a newer version in place of ours", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2"} }), preflight.ReasonVersion, "serves v2 and not v1"},
-		{"an infrastructure that nobody serves", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" })), preflight.ReasonProvider, `no provider of Millwright serves "Alicloud"`},
-		{"one that somebody serves", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" }), func(f *preflight.Facts) { f.Served = []string{"alicloud"} }), "", ""},
+		{"an infrastructure without a provider", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" })), preflight.ReasonProvider, `no provider of Millwright serves "Alicloud"`},
+		{"an infrastructure of another provider", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" }), func(f *preflight.Facts) { f.Served = []string{"alicloud"} }), "", ""},
 		{"none that is named: the provider judges it", sound(object(func(o *preflight.Object) { o.Infrastructure = "" })), "", ""},
 		{"a field of a version to come", sound(object(func(o *preflight.Object) { o.Unknown = []string{"spec.warp"} })), preflight.ReasonField, "spec.warp"},
 		{"another API in charge", sound(object(func(o *preflight.Object) { o.Authority = "ClusterAPI" })), preflight.ReasonAuthority, "ClusterAPI is in charge"},
@@ -131,7 +131,7 @@ func TestUnder(t *testing.T) {
 		}
 	}
 	if text := preflight.Judge(now, f).Text(); !strings.Contains(text, "Nothing but bookkeeping for 1 Machine of a.") || strings.Count(text, "  - ") != 1 {
-		t.Errorf("the parts of a rollout are told by themselves:\n%s", text)
+		t.Errorf("the parts of a rollout are reported by themselves:\n%s", text)
 	}
 }
 

@@ -215,7 +215,7 @@ func (g *group[D, S]) claim(s S) (out []forecast.Step) {
 		switch replicas.Claim(t) {
 		case replicas.Adopt:
 			g.editMachine(m.GetUID(), func(m client.Object) { m.SetOwnerReferences(append(m.GetOwnerReferences(), ref)) })
-			step.Kind, step.Reason = forecast.Adopt, "the selector matches it, and nobody controls it"
+			step.Kind, step.Reason = forecast.Adopt, "the selector matches it, and it has no controller"
 		case replicas.Release:
 			g.editMachine(m.GetUID(), func(m client.Object) {
 				m.SetOwnerReferences(slices.DeleteFunc(m.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == s.GetUID() }))

@@ -78,7 +78,7 @@ func Undo(now time.Time, d Deployment, to int64) (Change, error) {
 	case d.Paused:
 		return Change{}, errors.New("is paused and cannot be rolled back: resume it first with 'rollout resume', and try again")
 	case len(d.Faults) > 0:
-		return Change{}, fmt.Errorf("cannot be rolled back before its fault is mended: %s", d.Faults[0])
+		return Change{}, fmt.Errorf("cannot be rolled back before its fault is fixed: %s", d.Faults[0])
 	case len(d.Sets) == 0:
 		return Change{}, errors.New("has no rollout history")
 	}
@@ -117,7 +117,7 @@ func Restart(now time.Time, d Deployment, tried func(patch map[string]any) (Depl
 	case d.Paused:
 		return Change{}, errors.New("is paused and cannot be restarted: resume it first with 'rollout resume'")
 	case len(d.Faults) > 0:
-		return Change{}, fmt.Errorf("cannot be restarted before its fault is mended: %s", d.Faults[0])
+		return Change{}, fmt.Errorf("cannot be restarted before its fault is fixed: %s", d.Faults[0])
 	case !current(d):
 		return Change{}, errors.New("has no set of its present template yet, which would be the one to restart: its controller has to make it first")
 	}

@@ -71,7 +71,7 @@ func TestChanges(t *testing.T) {
 		{"the first one has none before", undo(0), sample(alone), "", "has no last revision to roll back to"},
 		{"nothing was made yet", undo(0), sample(unmade), "", "has no rollout history"},
 		{"the controller goes back to nothing while it is paused", undo(0), sample(paused), "", "is paused and cannot be rolled back: resume it first with 'rollout resume', and try again"},
-		{"nor while the object is at fault", undo(0), sample(faulty), "", "cannot be rolled back before its fault is mended: spec.replicas: must not be negative, is -1"},
+		{"nor while the object is at fault", undo(0), sample(faulty), "", "cannot be rolled back before its fault is fixed: spec.replicas: must not be negative, is -1"},
 		{"nor when it goes", undo(0), sample(deleting), "", "is being deleted"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestRestart(t *testing.T) {
 		{"where they are handed to living machines", sample(), "providerSpec", inner, "restarted"},
 		{"the same second is the same template", sample(), "nothing", "", "was restarted within the past second: wait before restarting it again"},
 		{"paused", sample(paused), "metadata", "", "is paused and cannot be restarted: resume it first with 'rollout resume'"},
-		{"at fault", sample(faulty), "metadata", "", "cannot be restarted before its fault is mended: spec.replicas: must not be negative, is -1"},
+		{"at fault", sample(faulty), "metadata", "", "cannot be restarted before its fault is fixed: spec.replicas: must not be negative, is -1"},
 		{"deleting", sample(deleting), "metadata", "", "is being deleted"},
 		{"a template that has no set is not rolled out yet", sample(noCurrent), "metadata", "", "has no set of its present template yet, which would be the one to restart: its controller has to make it first"},
 	} {
@@ -168,7 +168,7 @@ func TestStatus(t *testing.T) {
 		{"stopped", sample(last(rollout.Last{Updated: 1, Old: 2}), progress(rollout.Stopped, "3 machines did not become ready")), 0, false, "has stopped its rollout: 3 machines did not become ready"},
 		{"at fault", sample(faulty), 0, false, "cannot roll out: spec.replicas: must not be negative, is -1"},
 		{"on its way out", sample(deleting), 0, false, "is being deleted"},
-		{"none are wanted, and there are none", sample(func(d *steer.Deployment) { d.Replicas = 0 }, last(rollout.Last{})), 0, true, `machinedeployment "mill" successfully rolled out`},
+		{"no machines are wanted, and there are no machines", sample(func(d *steer.Deployment) { d.Replicas = 0 }, last(rollout.Last{})), 0, true, `machinedeployment "mill" successfully rolled out`},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			got, err := steer.Status(c.d, c.revision)

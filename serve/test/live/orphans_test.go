@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(devplanetest.Main(m, devplanetest.Options{}))
 }
 
-// within is how long the API server and the program are given for one step.
+// within limits the time of the API server and the program for one step.
 const within = 30 * time.Second
 
 // stage is a program that serves both APIs in one namespace.
@@ -85,7 +85,7 @@ func (s *stage) must(what string, err error) {
 	}
 }
 
-// eventually looks until there is nothing missing.
+// eventually repeats a check until it returns an empty string.
 func (s *stage) eventually(what string, missing func() string) {
 	s.Helper()
 	last := ""
@@ -97,7 +97,7 @@ func (s *stage) eventually(what string, missing func() string) {
 	s.Fatalf("not within %v: %s: %s", within, what, last)
 }
 
-// instances are the IDs of those that exist.
+// instances returns the IDs of the existing instances.
 func (s *stage) instances() (ids []string) {
 	s.Helper()
 	all, err := s.cloud.Instances(s.Context(), s.ns)
@@ -109,7 +109,7 @@ func (s *stage) instances() (ids []string) {
 	return ids
 }
 
-// left waits until just these instances are there, and what belongs to them.
+// left waits until exactly these instances and their resources exist.
 func (s *stage) left(want []string) {
 	s.Helper()
 	s.eventually("only what machines have is left", func() string {
@@ -122,7 +122,7 @@ func (s *stage) left(want []string) {
 	})
 }
 
-// told waits for an event and returns what it is about.
+// told waits for an event and returns its object.
 func (s *stage) told(reason, note string) (about string) {
 	s.Helper()
 	s.eventually("an event", func() string {
@@ -141,8 +141,7 @@ func (s *stage) told(reason, note string) (about string) {
 	return about
 }
 
-// machines makes one machine of each API, and waits until they have recorded
-// their instances.
+// machines creates one machine of each API, and waits until both have recorded their instances.
 func (s *stage) machines() (*machinev1.Machine, *v1alpha1.Machine) {
 	s.Helper()
 	s.must("make a secret", s.api.Create(s.Context(), &corev1.Secret{
@@ -173,9 +172,9 @@ func (s *stage) machines() (*machinev1.Machine, *v1alpha1.Machine) {
 	return o, g
 }
 
-// TestOrphans: an instance made behind the controllers' back is quarantined and
-// then removed, and so is a double, and what a half-made instance left; those of
-// living machines never are. A node that nobody has is marked.
+// TestOrphans: an instance that no controller requested is quarantined and then removed. So are a second instance of a machine,
+// and the remains of an incomplete instance. Instances of existing machines are never removed. A node without a machine is
+// marked.
 func TestOrphans(t *testing.T) {
 	s := open(t, "--machine-safety-orphan-vms-period=1s", "--orphan-grace-period=2s", "--orphan-max-share=60%", "--machine-creation-timeout=5s")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "own-" + s.ns, Finalizers: []string{v1alpha1.FinalizerNode}}}
@@ -198,13 +197,13 @@ func TestOrphans(t *testing.T) {
 	t.Logf("told on %s", about)
 
 	double, err := s.cloud.Plant(t.Context(), s.class, provider.Instance{UID: string(g.UID), Namespace: s.ns, Name: g.Name})
-	s.must("plant a double", err)
+	s.must("plant a second instance", err)
 	if about := s.told("OrphanQuarantined", double.ID); about != "Machine/"+g.Name {
 		t.Errorf("told on %s, want the machine", about)
 	}
 	s.left(wanted)
 
-	// What another control plane made is told, and left alone from here on.
+	// From here on, an instance of another control plane is reported and not removed.
 	theirs := s.class
 	theirs.Owner = "another"
 	other, err := s.cloud.Plant(t.Context(), theirs, provider.Instance{UID: "uid-theirs", Namespace: s.ns, Name: "theirs"})

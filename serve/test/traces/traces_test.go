@@ -1,5 +1,5 @@
-// Package traces runs the programs of sets and of machines as processes of their own against a real API server, and reads what
-// they tell of the lives of machines: spans, as a collector of OpenTelemetry takes them, and lines of JSON.
+// Package traces runs the programs for sets and for machines as separate processes with a real API server. It reads what they
+// report about machines: spans, as a collector of OpenTelemetry receives them, and lines of JSON.
 package traces
 
 import (
@@ -38,7 +38,7 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// The programs, by the names that this test's binary is called by to be one of them.
+// The names of the programs. The binary of this test runs as one of them if it is called by that name.
 const (
 	ofSets     = "machine-controller-manager"
 	ofMachines = "machine-controller-kubemark"
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// span is one that was taken, and who sent it.
+// span is a received span, with its sender.
 type span struct {
 	*tracepb.Span
 	service string
@@ -74,7 +74,7 @@ func (s span) attribute(key string) string {
 	return ""
 }
 
-// collector takes spans.
+// collector receives spans.
 type collector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -120,20 +120,20 @@ func (c *collector) took() []span {
 	return slices.Clone(c.spans)
 }
 
-// stage is both programs at work in one namespace.
+// stage is both programs in one namespace.
 type stage struct {
 	*testing.T
 	ns     string
 	api    client.Client
 	config string
-	// ports are where programs serve metrics, in plain HTTP.
+	// ports are the ports on which programs serve metrics over HTTP.
 	ports map[string]int
-	// logs are what the programs wrote, by their names.
+	// logs are the logs of the programs, by their names.
 	logs map[string]string
 	stop func()
 }
 
-// open starts both programs with the environment, and waits for nothing.
+// open starts both programs with the environment, and does not wait.
 func open(t *testing.T, environment ...string) *stage {
 	env := devplanetest.Start(t)
 	s := &stage{T: t, ns: devplanetest.Namespace(t), config: filepath.Join(t.TempDir(), "kubeconfig"), logs: map[string]string{}, ports: map[string]int{}}
@@ -156,7 +156,7 @@ func open(t *testing.T, environment ...string) *stage {
 	return s
 }
 
-// start starts a program, and returns what ends it.
+// start starts a program, and returns a function that stops it.
 func (s *stage) start(name string, environment []string) (stop func()) {
 	s.Helper()
 	self, err := os.Executable()
@@ -194,10 +194,10 @@ func (s *stage) must(what string, err error) {
 	}
 }
 
-// within is how long the API server and the programs are given for one step.
+// within limits the time of the API server and the programs for one step.
 const within = 60 * time.Second
 
-// eventually looks until there is nothing missing.
+// eventually repeats a check until it returns an empty string.
 func (s *stage) eventually(what string, missing func() string) {
 	s.Helper()
 	last := ""
@@ -215,7 +215,7 @@ func (s *stage) eventually(what string, missing func() string) {
 
 const secret = "hunter2-boot"
 
-// sets makes a set of one machine in each API.
+// sets creates a set of one machine in each API.
 func (s *stage) sets() []client.Object {
 	s.Helper()
 	meta := metav1.ObjectMeta{Namespace: s.ns, Name: "pool"}
@@ -241,7 +241,7 @@ func (s *stage) sets() []client.Object {
 	return []client.Object{o, g}
 }
 
-// machine is one as both APIs have it.
+// machine is a machine with the fields that both APIs have.
 type machine struct{ uid, key, providerID string }
 
 func (s *stage) machines() (all []machine) {
@@ -259,7 +259,7 @@ func (s *stage) machines() (all []machine) {
 	return all
 }
 
-// lives makes a machine in each API by sets, and deletes them by their sets.
+// lives creates a machine in each API with a set, and deletes it with its set.
 func (s *stage) lives() (lived []machine) {
 	s.Helper()
 	sets := s.sets()
@@ -273,7 +273,7 @@ func (s *stage) lives() (lived []machine) {
 	for _, set := range sets {
 		s.must("scale", s.api.Patch(s.Context(), set, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":0}}`))))
 	}
-	s.eventually("the machines are gone", func() string {
+	s.eventually("the machines are deleted", func() string {
 		if left := s.machines(); len(left) > 0 {
 			return fmt.Sprint(left)
 		}
@@ -282,7 +282,7 @@ func (s *stage) lives() (lived []machine) {
 	return lived
 }
 
-// TestLives: all that both programs did with a machine is in one trace, whose ID is the machine's UID.
+// TestLives: one trace has all that both programs did with a machine. Its ID is the UID of the machine.
 func TestLives(t *testing.T) {
 	c := newCollector(t)
 	s := open(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_BSP_SCHEDULE_DELAY=200")
@@ -333,7 +333,8 @@ func TestLives(t *testing.T) {
 	s.lines(lived)
 }
 
-// lines checks what the programs logged: JSON, without a key twice, and whoever works on a machine or on a set says on which.
+// lines checks the logs of the programs: lines of JSON without duplicate keys, which name the machine or the set of the
+// reconcile.
 func (s *stage) lines(lived []machine) {
 	s.Helper()
 	known := map[string]bool{}
@@ -367,7 +368,7 @@ func (s *stage) lines(lived []machine) {
 	}
 }
 
-// keys are those of a line of JSON, with their values as text. It is an error when one is there twice.
+// keys returns the keys of a line of JSON, with their values as text. A duplicate key is an error.
 func keys(line string) (map[string]string, error) {
 	out := map[string]string{}
 	d := json.NewDecoder(strings.NewReader(line))
@@ -392,7 +393,7 @@ func keys(line string) (map[string]string, error) {
 	return out, nil
 }
 
-// setVerbosity changes the level of the program of machines.
+// setVerbosity changes the log level of the program for machines.
 func (s *stage) setVerbosity(v int) {
 	s.Helper()
 	s.eventually("the program's level is changed", func() string {
@@ -410,7 +411,7 @@ func (s *stage) setVerbosity(v int) {
 	})
 }
 
-// TestDeadCollector: one that takes requests and never answers changes nothing, and people hear of it once.
+// TestDeadCollector: a collector that accepts requests and never responds has no effect on machines, and is logged one time.
 func TestDeadCollector(t *testing.T) {
 	ended := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

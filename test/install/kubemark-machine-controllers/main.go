@@ -1,5 +1,5 @@
-// Command kubemark-machine-controllers is the provider that machine-api-operator runs on the platform kubemark, by the name
-// machine-controller-manager, as each provider's image has it.
+// Command kubemark-machine-controllers is the provider that machine-api-operator runs on the platform kubemark. Its image has
+// it under the name machine-controller-manager, as the image of each provider.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	if slices.Contains(os.Args, "--programs") {
-		fmt.Println("machine-controller-manager") // asked by hack/image
+		fmt.Println("machine-controller-manager") // hack/image reads this
 		return
 	}
 	var c kubemark.Config

@@ -1,5 +1,5 @@
-// Command pause does nothing until it is told to end. It is what holds the namespaces of a pod while the containers of that come
-// and go, as the first process of each.
+// Command pause does nothing until it receives a signal. As the first process of a pod, it keeps the namespaces of the pod
+// while containers start and end.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command runc runs the runc beside it, named plain-runc, on containers without a filter of system calls: the kernel's filters
-// need a library in C (libseccomp), and this repository needs a C compiler only. Containers are what they are otherwise.
+// Command runc runs the program plain-runc beside it on containers without a filter of system calls. The filters of the kernel
+// need libseccomp, a library in C, and this repository only needs a C compiler. Otherwise the containers are unchanged.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(1)
 }
 
-// unfilter takes the filter out of the container that is to be created.
+// unfilter removes the filter from the container before it is created.
 func unfilter(args []string) error {
 	at := slices.Index(args, "--bundle")
 	if !slices.Contains(args, "create") || at < 0 || at+1 >= len(args) {

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// A dashboard has 24 columns; a row of its grid is so high.
+// A dashboard has 24 columns. line is the height of a row.
 const (
 	column, line = 56, 34
 	margin       = 6
@@ -62,7 +62,7 @@ func read(file string) (d dashboard, err error) {
 
 var variable = regexp.MustCompile(`\$\{?(\w+)\}?`)
 
-// filled is a query with everything chosen.
+// filled returns a query with all variables set.
 func filled(query string) string {
 	return variable.ReplaceAllStringFunc(query, func(name string) string {
 		if strings.Contains(name, "interval") {
@@ -123,7 +123,7 @@ func (p panel) draw(ctx context.Context, c *canvas, h *history, b box) error {
 	return fmt.Errorf("cannot draw a panel of type %s", p.Type)
 }
 
-// clipped is a text that fits into a width.
+// clipped returns a text that fits a width.
 func clipped(text string, width, size float64) string {
 	if n := int(width / (size * 0.56)); n > 1 && len(text) > n {
 		return text[:n-1] + "…"
@@ -185,7 +185,7 @@ func (p panel) table(ctx context.Context, c *canvas, h *history, b box) error {
 	return nil
 }
 
-// amount is a number as people read it.
+// amount returns a number in readable form.
 func amount(v float64, unit string) string {
 	switch unit {
 	case "s":
@@ -223,5 +223,5 @@ func (p panel) curves(ctx context.Context, h *history) (out []curve, err error) 
 	return out, nil
 }
 
-// colors are those of the curves, by turns.
+// colors are the colors of the curves, in this order.
 var colors = []string{"#1b9e77", "#d95f02", "#7570b3", "#e7298a", "#66a61e", "#e6ab02", "#a6761d", "#666666"}

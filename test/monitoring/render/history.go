@@ -22,21 +22,21 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// history is what a Prometheus would have stored of the recorded scrapes, with the alerts that fired.
+// history is what a Prometheus would have stored for the recorded scrapes, with the alerts that fired.
 type history struct {
 	*tsdb.DB
 	engine      *promql.Engine
 	first, last time.Time
 }
 
-// scrape is one recorded answer of one program.
+// scrape is one recorded response of one program.
 type scrape struct {
 	at   time.Time
 	job  string
 	file string
 }
 
-// scrapesIn lists the scrapes of a folder in the order of their time.
+// scrapesIn lists the scrapes of a folder in the order of their times.
 func scrapesIn(dir string) ([]scrape, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*-*.txt"))
 	if err != nil || len(files) == 0 {
@@ -55,7 +55,7 @@ func scrapesIn(dir string) ([]scrape, error) {
 	return out, nil
 }
 
-// load stores the scrapes of a folder in a database in dir, and evaluates the rules once for each time at which there was one.
+// load stores the scrapes of a folder in a database in dir, and evaluates the rules one time for each time of a scrape.
 func load(ctx context.Context, dir, scrapes, ruleFiles string) (*history, error) {
 	all, err := scrapesIn(scrapes)
 	if err != nil {
@@ -104,13 +104,13 @@ func (h *history) groups(ctx context.Context, pattern string) (map[string]*rules
 	}
 	for _, g := range groups {
 		for _, rule := range g.AlertingRules() {
-			rule.SetRestored(true) // there is no earlier state to wait for
+			rule.SetRestored(true) // there is no earlier state to restore
 		}
 	}
 	return groups, nil
 }
 
-// store adds one scrape. Series of the job that it does not have any more end, as they do in Prometheus.
+// store adds one scrape. Series that the job no longer has end, as in Prometheus.
 func (h *history) store(ctx context.Context, s scrape, known map[uint64]labels.Labels) (map[uint64]labels.Labels, error) {
 	f, err := os.Open(s.file)
 	if err != nil {
@@ -147,7 +147,7 @@ func (h *history) store(ctx context.Context, s scrape, known map[uint64]labels.L
 	return now, app.Commit()
 }
 
-// labels are those of a sample, with those of its target where it does not have them.
+// labels returns the labels of a sample, with the labels of its target that it lacks.
 func (s scrape) labels(m model.Metric) labels.Labels {
 	b := labels.NewBuilder(labels.EmptyLabels())
 	b.Set("job", s.job)
@@ -158,7 +158,7 @@ func (s scrape) labels(m model.Metric) labels.Labels {
 	return b.Labels()
 }
 
-// instant evaluates a query at the end.
+// instant evaluates a query at the end of the history.
 func (h *history) instant(ctx context.Context, query string) (promql.Vector, error) {
 	q, err := h.engine.NewInstantQuery(ctx, h.DB, nil, query, h.last)
 	if err != nil {
@@ -173,7 +173,7 @@ func (h *history) instant(ctx context.Context, query string) (promql.Vector, err
 	return slices.Clone(v), err
 }
 
-// over evaluates a query over the whole time.
+// over evaluates a query over the whole history.
 func (h *history) over(ctx context.Context, query string) (promql.Matrix, error) {
 	q, err := h.engine.NewRangeQuery(ctx, h.DB, nil, query, h.first, h.last, 15*time.Second)
 	if err != nil {
@@ -188,7 +188,7 @@ func (h *history) over(ctx context.Context, query string) (promql.Matrix, error)
 	if err != nil {
 		return nil, err
 	}
-	out := make(promql.Matrix, len(m)) // the engine reuses what it returned
+	out := make(promql.Matrix, len(m)) // the engine reuses the matrix that it returned
 	for n, s := range m {
 		out[n] = promql.Series{Metric: s.Metric, Floats: slices.Clone(s.Floats)}
 	}

@@ -1,6 +1,6 @@
-// Command render draws the dashboards of config/dashboards from recorded scrapes, as SVG. It is not Grafana: it evaluates the queries of
-// each panel with Prometheus's engine, and the alerts with Prometheus's rules, and draws lines, numbers and tables in the places that the
-// dashboard gives them. Colours, units and interaction are Grafana's own.
+// Command render draws the dashboards of config/dashboards from recorded scrapes, as SVG. It is not Grafana. It evaluates the
+// queries of each panel with the engine of Prometheus, and the alerts with the rules of Prometheus. It draws lines, numbers and
+// tables at the places that the dashboard defines. Colors, units and interaction differ from Grafana.
 //
 //	go run ./render -scrapes DIR -dashboards ../../config/dashboards -rules '../../config/monitoring/plain/*.yaml' -out ../../docs/images
 //

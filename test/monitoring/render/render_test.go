@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHistory: scrapes become series that end with the scrape that lacks them, alerts fire, and a dashboard shows both.
+// TestHistory: scrapes become series, a series ends with the scrape that lacks it, alerts fire, and a dashboard shows both.
 func TestHistory(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

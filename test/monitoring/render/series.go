@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// series draws the curves of a panel, stacked where the dashboard says so.
+// series draws the curves of a panel, stacked if the dashboard says so.
 func (p panel) series(ctx context.Context, c *canvas, h *history, b box) error {
 	all, err := p.curves(ctx, h)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *frame) axes(c *canvas, unit string) {
 	}
 }
 
-// curve draws one curve, above those of base if they are stacked. Where it has no point for a minute it is interrupted.
+// curve draws one curve, above the curves of base if they are stacked. It is interrupted where it has no point for a minute.
 func (f frame) curve(c *canvas, one curve, color string, base map[int64]float64, stacked bool) {
 	var upper, lower []string
 	flush := func() {
@@ -127,7 +127,7 @@ func (f frame) curve(c *canvas, one curve, color string, base map[int64]float64,
 	flush()
 }
 
-// extended is a line with one more point. Of a horizontal part only the ends stay.
+// extended returns a line with one more point. Only the ends of a horizontal part stay.
 func extended(points []string, x, y string) []string {
 	at := func(n int) string { _, y, _ := strings.Cut(points[n], ","); return y }
 	if n := len(points); n >= 2 && at(n-1) == y && at(n-2) == y {

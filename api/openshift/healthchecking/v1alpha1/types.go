@@ -59,12 +59,12 @@ type MachineHealthCheck struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the check asks for.
+	// Spec is the configuration of the check.
 	//
 	// +optional
 	Spec MachineHealthCheckSpec `json:"spec,omitempty"`
 
-	// Status is what came of the last look.
+	// Status is the result of the last check.
 	//
 	// +optional
 	Status lenient.MachineHealthCheckStatus `json:"status,omitempty"`
@@ -83,7 +83,7 @@ type MachineHealthCheckList struct {
 
 // MachineHealthCheckSpec is what a check asks for.
 type MachineHealthCheckSpec struct {
-	// Selector tells the machines; an empty one selects none.
+	// Selector selects the machines; an empty selector selects none.
 	//
 	// +optional
 	Selector metav1.LabelSelector `json:"selector,omitempty"`
@@ -94,7 +94,7 @@ type MachineHealthCheckSpec struct {
 	// +optional
 	RemediationStrategy *string `json:"remediationStrategy,omitempty"`
 
-	// UnhealthyConditions count instead of those of the ConfigMap, if there are any.
+	// UnhealthyConditions override the conditions of the ConfigMap, if there are any.
 	//
 	// +optional
 	// +listType=atomic

@@ -71,7 +71,7 @@ type MachineHealthCheckStatus struct {
 	// ExpectedMachines is how many machines are selected, CurrentHealthy how many of them are healthy; nil before the first look.
 	ExpectedMachines *int64 `json:"expectedMachines,omitempty"`
 	CurrentHealthy   *int64 `json:"currentHealthy,omitempty"`
-	// RemediationsAllowed is how many more machines may fall ill before none is remedied. It is always written.
+	// RemediationsAllowed is the number of machines that may still become unhealthy before the check remediates none. It is always written.
 	RemediationsAllowed int64 `json:"remediationsAllowed"`
 	// Conditions are sorted by their type.
 	Conditions []machinev1.Condition `json:"conditions,omitempty"`

@@ -26,12 +26,12 @@ type Cluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the cluster should be.
+	// Spec is the desired state of the cluster.
 	//
 	// +optional
 	Spec ClusterSpec `json:"spec,omitempty"`
 
-	// Status is what the cluster was last seen to be. No controller of this project writes it.
+	// Status is the last observed state of the cluster. No controller of Millwright writes it.
 	//
 	// +optional
 	Status ClusterStatus `json:"status,omitempty"`
@@ -44,7 +44,7 @@ type ClusterSpec struct {
 	// +optional
 	ClusterNetwork ClusterNetworkingConfig `json:"clusterNetwork,omitempty"`
 
-	// ProviderSpec holds what machines of the cluster have in common.
+	// ProviderSpec is the common configuration of the cluster's machines.
 	//
 	// +optional
 	ProviderSpec ClusterProviderSpec `json:"providerSpec,omitempty"`
@@ -96,23 +96,23 @@ type NetworkRanges struct {
 
 // ClusterStatus is what a cluster was last seen to be.
 type ClusterStatus struct {
-	// APIEndpoints are where the cluster's API server is reached.
+	// APIEndpoints are the addresses of the cluster's API server.
 	//
 	// +optional
 	// +nullable
 	APIEndpoints []APIEndpoint `json:"apiEndpoints,omitempty"`
 
-	// ErrorReason is one word for what only a person can mend.
+	// ErrorReason names an error that a user must fix.
 	//
 	// +optional
 	ErrorReason string `json:"errorReason,omitempty"`
 
-	// ErrorMessage says for people what only a person can mend.
+	// ErrorMessage explains an error that a user must fix.
 	//
 	// +optional
 	ErrorMessage string `json:"errorMessage,omitempty"`
 
-	// ProviderStatus is what the infrastructure says about the cluster.
+	// ProviderStatus is the state of the cluster at the infrastructure.
 	//
 	// +optional
 	// +nullable

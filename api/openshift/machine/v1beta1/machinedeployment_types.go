@@ -15,8 +15,8 @@ import (
 // - spec.metadata and spec.taints replace those of the living machines, from where they are added to nodes.
 // - spec.lifecycleHooks are for machines to come.
 //
-// A deployment owns the sets that it made. It never takes over a set that somebody else made, even if the selector matches; a set
-// of its own that was left behind by an orphaning deletion is taken over again by a deployment of the same name.
+// A deployment owns the sets that it created. It never adopts a set that another client created, even if the selector matches. After
+// an orphaning deletion, a deployment of the same name adopts the sets of the deleted deployment.
 //
 // The short name avoids md, mc, mcd, mcp, mcs, ms and mp, which other groups use for kinds that live in the same clusters.
 //
@@ -37,12 +37,12 @@ type MachineDeployment struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the deployment should be.
+	// Spec is the desired state of the deployment.
 	//
 	// +optional
 	Spec MachineDeploymentSpec `json:"spec,omitempty"`
 
-	// Status is what the deployment was last seen to be.
+	// Status is the last observed state of the deployment.
 	//
 	// +optional
 	Status MachineDeploymentStatus `json:"status,omitempty"`
@@ -50,7 +50,7 @@ type MachineDeployment struct {
 
 // MachineDeploymentSpec is what a deployment should be.
 type MachineDeploymentSpec struct {
-	// Replicas is how many machines there should be.
+	// Replicas is the desired number of machines.
 	//
 	// +optional
 	// +kubebuilder:default=1
@@ -70,7 +70,7 @@ type MachineDeploymentSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template machinev1.MachineTemplateSpec `json:"template,omitempty"`
 
-	// Strategy is how machines of an old template give way to machines of the present one.
+	// Strategy says how machines of an old template are replaced with machines of the present one.
 	//
 	// +optional
 	Strategy MachineDeploymentStrategy `json:"strategy,omitempty"`
@@ -80,12 +80,12 @@ type MachineDeploymentSpec struct {
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
-	// RevisionHistoryLimit is how many emptied old sets are kept for going back. The effective default is 1.
+	// RevisionHistoryLimit is the number of empty old sets that are kept for a rollback. The effective default is 1.
 	//
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
-	// Paused keeps changes of the template from being rolled out.
+	// Paused stops the rollout of changes of the template.
 	//
 	// +optional
 	Paused bool `json:"paused,omitempty"`
@@ -96,7 +96,7 @@ type MachineDeploymentSpec struct {
 	// +optional
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 
-	// RollbackTo asks to go back to an old template. It is cleared when it has been dealt with.
+	// RollbackTo requests a rollback to an old template. The controller clears it after the rollback.
 	//
 	// +optional
 	RollbackTo *RollbackConfig `json:"rollbackTo,omitempty"`
@@ -104,7 +104,7 @@ type MachineDeploymentSpec struct {
 
 // RollbackConfig asks to go back to an old template.
 type RollbackConfig struct {
-	// Revision is the revision to go back to; 0 is the one before the present.
+	// Revision is the revision to restore; 0 is the previous revision.
 	//
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
@@ -117,7 +117,7 @@ type MachineDeploymentStrategyType string
 const (
 	// RollingUpdateMachineDeploymentStrategyType replaces machines step by step within bounds.
 	RollingUpdateMachineDeploymentStrategyType MachineDeploymentStrategyType = "RollingUpdate"
-	// OnDeleteMachineDeploymentStrategyType replaces a machine when somebody deletes it.
+	// OnDeleteMachineDeploymentStrategyType replaces a machine when a client deletes it.
 	OnDeleteMachineDeploymentStrategyType MachineDeploymentStrategyType = "OnDelete"
 	// RecreateMachineDeploymentStrategyType removes all old machines before it makes new ones.
 	RecreateMachineDeploymentStrategyType MachineDeploymentStrategyType = "Recreate"
@@ -150,8 +150,8 @@ type MachineRollingUpdateDeployment struct {
 	// +optional
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
-	// DeletePolicy is Random, which is the effective default, Newest or Oldest: which machine of a set goes first, after
-	// those that somebody asked to delete and those that are not ready. It counts for every strategy.
+	// DeletePolicy is Random, which is the effective default, Newest or Oldest. It selects the machine of a set that is
+	// deleted first, after the machines that a user marked and those that are not ready. It applies to every strategy.
 	//
 	// +optional
 	DeletePolicy string `json:"deletePolicy,omitempty"`
@@ -175,7 +175,7 @@ const (
 
 // MachineDeploymentStatus is what a deployment was last seen to be.
 type MachineDeploymentStatus struct {
-	// ObservedGeneration is the generation of the deployment that this status is about.
+	// ObservedGeneration is the generation of the deployment that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -185,37 +185,37 @@ type MachineDeploymentStatus struct {
 	// +optional
 	LabelSelector string `json:"labelSelector,omitempty"`
 
-	// Replicas is how many machines there are in all sets.
+	// Replicas is the number of machines in all sets.
 	//
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// UpdatedReplicas is how many machines have the present template.
+	// UpdatedReplicas is the number of machines with the present template.
 	//
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
-	// ReadyReplicas is how many machines have a ready node.
+	// ReadyReplicas is the number of machines with a Ready node.
 	//
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
 
-	// AvailableReplicas is how many machines have been ready for long enough.
+	// AvailableReplicas is the number of machines that have been ready for long enough.
 	//
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
-	// UnavailableReplicas is how many machines are missing for all sets to be complete.
+	// UnavailableReplicas is the number of machines that are missing in all sets.
 	//
 	// +optional
 	UnavailableReplicas int32 `json:"unavailableReplicas"`
 
-	// CollisionCount is how often the name of a new set was taken by a foreign one.
+	// CollisionCount is the number of times that another set already had the name of a new set.
 	//
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
-	// LastProgressTime is when the rollout last got further; the progress deadline counts from there.
+	// LastProgressTime is the time of the last progress of the rollout. The progress deadline counts from there.
 	//
 	// +optional
 	LastProgressTime *metav1.Time `json:"lastProgressTime,omitempty"`
