@@ -350,6 +350,9 @@ func (f finding) answer(s Subject, gaps []string) Answer {
 
 // fillIn replaces the placeholders. Of two values for one placeholder the first counts.
 func fillIn(text string, fill []string) string {
+	if !strings.Contains(text, "{") { // a replacer costs more than the rest of an answer
+		return text
+	}
 	pairs := make([]string, len(fill))
 	for i, word := range fill {
 		if pairs[i] = word; i%2 == 0 {

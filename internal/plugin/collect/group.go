@@ -123,12 +123,9 @@ func alarm(ctx context.Context, l *look, namespace string, sets []rollout.Set) {
 func (l *look) members(ctx context.Context, s explain.Subject, owners []types.UID) (out []explain.Answer) {
 	list, err := l.listed(ctx, kindOf(s.API, "Machine"), s.Namespace)
 	l.gap("machines", err)
-	nodes, looked := l.nodes(ctx)
 	unwell := map[explain.Subject]client.Object{}
 	for _, o := range owned(list, owners) {
-		f := machineOf(o)
-		l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
-		if a := explain.Machine(l.now, *f); a.State != explain.Healthy {
+		if a := outline(ctx, l, o); a.State != explain.Healthy {
 			out = append(out, a)
 			unwell[a.Subject] = o
 		}

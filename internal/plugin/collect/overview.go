@@ -183,17 +183,25 @@ func each(ctx context.Context, l *look, q Question) (out []Explained, gaps []Gap
 // glance explains one of many objects: a machine in detail only if it has a problem, and only some of
 // these.
 func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
-	f := machineOf(o)
-	if f == nil {
+	if subject(o).Kind != "Machine" {
 		return l.explain(ctx, o)
 	}
-	nodes, looked := l.nodes(ctx)
-	l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
-	a := explain.Machine(l.now, *f)
+	a := outline(ctx, l, o)
 	if a.State != explain.Healthy {
 		a = closer(ctx, l, o, a)
 	}
 	return a.Doubting(apis.Doubts(o))
+}
+
+// outline explains a machine from its own status and its node alone. It stores the result, which the machine's set needs too.
+func outline(ctx context.Context, l *look, o client.Object) explain.Answer {
+	a, _ := once(l, "outline/"+string(o.GetUID()), func() (explain.Answer, error) {
+		f := machineOf(o)
+		nodes, looked := l.nodes(ctx)
+		l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
+		return explain.Machine(l.now, *f), nil
+	})
+	return a
 }
 
 // closer explains an unhealthy machine from all facts about it, for a limited number of machines per answer. It notes
