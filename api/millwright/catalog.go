@@ -79,47 +79,47 @@ var (
 var machineKeys = []Key{
 	{
 		AbandonInstance, machine, Person, Switch, nil, `any value; "false" is off`, "off",
-		"Ends the deletion of a Machine although its instance cannot be reached, or is not listed while its node is Ready. If the instance exists, it is left to the orphan collector.",
+		"Ends the deletion of a Machine although its instance cannot be reached, or is not listed while its node is Ready. If the instance exists, the orphan collector decides about it.",
 	},
 	{
 		TargetCluster, machine, Person, Text, nil, "the UID of a namespace kube-system", "the cluster that the machine joined",
-		"Names the cluster of the Machine's node by the UID of its namespace `kube-system`. Use it for a Machine that is frozen because the target cluster is not the cluster that it joined.",
+		"Names the cluster of the Machine's node by the UID of its namespace `kube-system`. Use this annotation for a Machine that is frozen because it joined another cluster than the target cluster.",
 	},
 	{
 		DrainTimeout, machine, Person, PositiveDuration,
 		[]string{"never"},
 		`a duration above zero like "90m", or "never"`, "`never` for machine.openshift.io; `spec.drainTimeout`, else `--machine-drain-timeout`, for machine.sapcloud.io",
-		"The drain is forced this long after the deletion of the Machine.",
+		"The controller forces the drain when this time has passed after the deletion of the Machine.",
 	},
 	{
 		CordonLead, machine, Person, PositiveDuration, nil, `a duration above zero like "30s"`, "no time",
-		"The first pod is evicted this long after the node is cordoned, so that load balancers notice the cordon.",
+		"The controller waits for this time between the cordon of the node and the first eviction, so that load balancers notice the cordon.",
 	},
 	{
 		SkipRemediation, machine, Person, Switch, nil, `any value; "false" is off`, "off",
-		"Health checks do not remediate the machine. It still counts as unhealthy.",
+		"Health checks do not remediate the machine. The machine still counts as unhealthy.",
 	},
 	{
 		CreationTimeout, machine, Person, PositiveDuration, nil, `a duration above zero like "20m"`, "the startup timeout of the check",
-		"How long after its creation the machine may be without a node. Then a Machine of machine.openshift.io is Failed.",
+		"How long after its creation the machine may be without a node. After that time, a Machine of machine.openshift.io is Failed.",
 	},
 	{
 		HealthTimeout, machine, Person, PositiveDuration, nil, `a duration above zero like "10m"`, "the timeouts of the check",
-		"How long the node may have an unhealthy condition of the check. Then a Machine of machine.openshift.io is Failed.",
+		"How long the node may have an unhealthy condition of the check. After that time, a Machine of machine.openshift.io is Failed.",
 	},
 	{
 		NodeConditions, machine, Person, List, nil, "types of node conditions", nothing,
-		"Node conditions that must be False on a healthy node, in addition to those of the check. Needs `health-timeout`.",
+		"Node conditions that must be False on a healthy node, in addition to the conditions of the check. Needs `health-timeout`.",
 	},
 	{
 		RebootRequest, machine, Either, JSON, nil, "an object with `at` (a time like `2026-11-21T12:00:00Z`) and, if wanted, `until`, `by` and `for`", nothing,
-		"Requests one reboot, identified by its time. Health checks write it ([decision 15](decisions/0015-a-reboot-is-asked-for-by-name.md)).",
+		"Requests one reboot, which its time identifies. Health checks write this annotation ([decision 15](decisions/0015-a-reboot-is-asked-for-by-name.md)).",
 	},
 	{
 		ClusterDefaults,
 		[]string{"Machine (OpenShift)", "template of a MachineSet (OpenShift)"},
 		Either, JSON, nil, "a provider spec", "the values of the Cluster",
-		"The values that the Machine gets from its Cluster, stored before its instance is created. With `{}` on a template, its Machines get none.",
+		"The values that the Machine gets from its Cluster, stored before its instance is created. With `{}` on a template, Machines of the template get no values.",
 	},
 	{
 		DrainOrder,
@@ -156,13 +156,13 @@ var setKeys = []Key{
 		Fallback,
 		[]string{"MachineClass", "MachineSet (OpenShift)", "Machine"},
 		Person, JSON, nil, "a list of merge patches of the provider spec, best first", nothing,
-		"Alternatives for machines, such as other zones and instance types. Each is used while those before it are exhausted ([how](providers/fallback.md)). A Machine's annotation takes precedence over that of its set or class.",
+		"Alternatives for machines, such as other zones and instance types. The controller uses an alternative while the alternatives before it are exhausted ([how](providers/fallback.md)). A Machine's annotation takes precedence over that of its set or class.",
 	},
 	{
 		ScaleUpDisabled,
 		[]string{"MachineSet (OpenShift)"},
 		Either, Switch, nil, `any value; "false" is off`, "off",
-		"The set creates no machines. A rollout sets it on sets that must not grow.",
+		"The set creates no machines. A rollout writes this annotation on sets that must not grow.",
 	},
 }
 
@@ -199,7 +199,7 @@ var rolloutKeys = []Key{
 	},
 	{
 		RolloutOverlap, deployment, Person, Switch, nil, `any value; "false" is off`, "off",
-		"The rollout creates new machines while old ones are still in deletion, so that slow drains do not delay it. The number of instances then exceeds replicas plus surge.",
+		"The rollout creates new machines while old machines are still in deletion, so that slow drains do not delay it. The number of instances then exceeds replicas plus surge.",
 	},
 }
 
@@ -208,7 +208,7 @@ var healthKeys = []Key{
 		RemediationBreaker, check, Person, Word,
 		[]string{"report", "enforce", "off"},
 		`"report", "enforce" or "off"`, "`report`",
-		"What the check does in a storm, when many machines become unhealthy together: `report` reports it in the condition Calm, `enforce` also stops remediation. If the machines have one template, `enforce` also stops the rollout to this template.",
+		"What the check does in a storm, when many machines become unhealthy together: `report` reports the storm in the condition Calm, `enforce` also stops remediation. If the machines have one template, `enforce` also stops the rollout to this template.",
 	},
 	{
 		RemediationRate, check, Person, Bound, nil, `a number of machines or a percentage like "20%"`, "`20%`; a percentage allows at least 3",
@@ -228,7 +228,7 @@ var healthKeys = []Key{
 	},
 	{
 		RackLabel, check, Person, Text, nil, "the key of a label of nodes", "`topology.kubernetes.io/rack`",
-		"The label of nodes whose value is their rack.",
+		"The label of nodes whose value is the node's rack.",
 	},
 	{
 		MachineAPI, check, Person, Text, nil, "an API group of machines that is served", "the check's own group",
@@ -242,7 +242,7 @@ var healthKeys = []Key{
 	},
 	{
 		RebootTimeout, check, Person, PositiveDuration, nil, `a duration above zero like "5m"`, "the check's startup timeout, else `10m`",
-		"How long a machine may take to reboot, and after that to become healthy.",
+		"How long a machine may take to reboot, and again how long it may then take to become healthy.",
 	},
 	{
 		AggregateToExternalRemediation,
@@ -257,7 +257,7 @@ var healthKeys = []Key{
 var writtenKeys = []Key{
 	{
 		Origin, machine, Controller, JSON, nil, "cluster, region, zone, account, the chosen zone if the spec has several, and the Machine's UID", nothing,
-		"Where the instance is requested. The controller stores it before the request, and then uses it instead of labels, class and flags ([decision 20](decisions/0020-where-an-instance-is-asked-for-is-stored-first.md)). It spreads a set's machines by their chosen zones ([decision 31](decisions/0031-equal-choices-are-spread.md)).",
+		"Where the instance is requested. The controller stores this annotation before the request, and then uses it instead of labels, class and flags ([decision 20](decisions/0020-where-an-instance-is-asked-for-is-stored-first.md)). The controller also spreads a set's machines by the chosen zones ([decision 31](decisions/0031-equal-choices-are-spread.md)).",
 	},
 	{
 		UnrecordedInstances, machine, Controller, List, nil, "IDs of instances", nothing,
@@ -273,7 +273,7 @@ var writtenKeys = []Key{
 	},
 	{
 		OnNode, machine, Controller, JSON, nil, "names of labels, annotations, taints and capacity", nothing,
-		"What the controller copied from the Machine to its node. The controller removes it from the node after it is removed from the Machine.",
+		"The labels, annotations, taints and capacity that the controller copied from the Machine to its node. If a name is removed from the Machine, the controller also removes it from the node.",
 	},
 	{
 		Reboot, machine, Controller, JSON, nil, "an object with `request` (its name) and `state` (Begun, Done, Failed or Unsupported)", nothing,
@@ -281,13 +281,13 @@ var writtenKeys = []Key{
 	},
 	{
 		Remediations, check, Controller, JSON, nil, "remediations and storms", nothing,
-		"The remediations of the check, each stored before it begins, and its storms.",
+		"The check's remediations, each stored before it begins, and the check's storms.",
 	},
 	{
 		RolloutFailed,
 		[]string{"MachineSet"},
 		Controller, List, nil, "names of machines", nothing,
-		"The new machines that did not become ready, after the last one that did.",
+		"The new machines that did not become ready, after the last machine that became ready.",
 	},
 	{
 		RolloutCanarySince,
@@ -311,7 +311,7 @@ var writtenKeys = []Key{
 		Capacity,
 		[]string{"MachineSet (OpenShift)", "MachineDeployment (OpenShift)"},
 		Controller, JSON, nil, "the autoscaler's annotations, with the controller's part of each", nothing,
-		"Which values of the annotations for scaling from zero the controller wrote, and not the user. It replaces `capacity-labels`, which the controller reads once and removes.",
+		"The values of the annotations for scaling from zero that the controller wrote, and not the user. This annotation replaces `capacity-labels`, which the controller reads once and removes.",
 	},
 	{
 		AllowedSize, sets, Controller, Count, nil, "a number of machines", nothing,
