@@ -296,4 +296,18 @@ func TestHygieneCatches(t *testing.T) {
 			t.Errorf("%.40q: %d violations, not %d: %s", c.content, len(violations), c.caught, c.reason)
 		}
 	}
+	const picture = "\x89PNG\r\n\x1a\n\x00"
+	for name, c := range map[string]struct {
+		content string
+		caught  int
+	}{
+		"docs/images/page.png": {picture, 0},
+		"docs/images/page.gif": {"GIF\x00", 1},
+		"docs/images/big.png":  {picture + strings.Repeat("a", MaxPictureBytes), 1},
+		"internal/page.png":    {picture, 1},
+	} {
+		if violations := Hygiene(name, []byte(c.content)); len(violations) != c.caught {
+			t.Errorf("%s: %d violations, not %d", name, len(violations), c.caught)
+		}
+	}
 }
