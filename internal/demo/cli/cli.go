@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/plugin"
 	"github.com/millwright-dev/millwright/internal/plugin/top"
@@ -19,6 +21,7 @@ import (
 // Run runs the command line, whose first word is the program, and returns the exit
 // code.
 func Run(ctx context.Context, line []string) int {
+	log.SetLogger(logr.Discard()) // libraries have nothing to say that the commands do not say themselves
 	c := Command()
 	c.SetArgs(line[min(1, len(line)):])
 	err := c.ExecuteContext(ctx)
