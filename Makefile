@@ -366,7 +366,7 @@ test-page: ## Compare the embedded page with its sources
 # Needs Chromium, and npm for the types and for axe. One minute. PICTURES=<folder> keeps what the pages look like.
 WEB = internal/plugin/ui/web
 .PHONY: test-ui
-test-ui: box test-page ## Look at the page of `kubectl machine ui` in Chromium, and check its types, its packages and its accessibility
+test-ui: box build test-page ## Look at the page of `kubectl machine ui` in Chromium, and check its types, its packages and its accessibility
 	cd $(WEB) && npm ci --ignore-scripts --no-audit --no-fund && npx tsc -p .
 	for file in dist/preact.mjs hooks/dist/hooks.mjs jsx-runtime/dist/jsxRuntime.mjs; do cmp $(WEB)/node_modules/preact/$$file $(WEB)/vendor/preact/$${file##*/}; done
 	cd test/ui && AXE="$(CURDIR)/$(WEB)/node_modules/axe-core/axe.min.js" PICTURES="$(PICTURES)" MACHINES="$(MACHINES)" go test -count=1 -timeout 15m ./...

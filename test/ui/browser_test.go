@@ -126,6 +126,9 @@ func (b *browser) picture(name string) {
 	if dir == "" {
 		return
 	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), do(b, chromedp.CaptureScreenshot()), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
