@@ -6,6 +6,7 @@ package ui
 
 import (
 	"context"
+	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
@@ -30,14 +31,14 @@ type Options struct {
 // Server serves the page.
 type Server struct {
 	options Options
-	session session
+	code    code
 	fleet   *live.Fleet
 	objects *objects
 }
 
 // New connects to the clusters, starts to watch them, and returns a server of the page.
 func New(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{options: o, session: newSession(), objects: newObjects()}
+	s := &Server{options: o, code: code(rand.Text()), objects: newObjects()}
 	s.options.Changed = s.objects.notify
 	var err error
 	s.fleet, err = live.Follow(ctx, s.options.Options)
@@ -46,7 +47,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 
 // Address is the address of the page on the listener, with the code that lets a browser in.
 func (s *Server) Address(l net.Listener) string {
-	return "http://" + l.Addr().String() + "/#code=" + s.session.code
+	return "http://" + l.Addr().String() + "/#code=" + string(s.code)
 }
 
 // Serve serves the page until ctx ends.
@@ -73,10 +74,9 @@ func (s *Server) Handler() http.Handler {
 	}
 	m := http.NewServeMux()
 	m.Handle("GET /", http.FileServerFS(files))
-	m.HandleFunc("POST /api/session", s.session.open)
-	m.Handle("GET /api/about", s.session.guard(http.HandlerFunc(s.about)))
-	m.Handle("GET /api/fleet", s.session.guard(http.HandlerFunc(s.changes)))
-	m.Handle("GET /api/object", s.session.guard(http.HandlerFunc(s.object)))
+	m.Handle("GET /api/about", s.code.guard(s.about))
+	m.Handle("GET /api/fleet", s.code.guard(s.changes))
+	m.Handle("GET /api/object", s.code.guard(s.object))
 	return harden(m)
 }
 

@@ -15,23 +15,45 @@ export function apply(f: Fleet, c: Change): Fleet {
   return { rows, gaps: c.gaps ?? [], controllers: c.controllers ?? [], at: c.at, live: true, loaded: true };
 }
 
-// listen follows a stream until the returned function is called. The browser connects again by itself after an
-// interruption; after a refusal it does not, and this function tries again.
+// The code of the printed address, in the storage of this origin: host and port.
+const codeKey = "millwright-code";
+const ask = (address: string, signal?: AbortSignal): Promise<Response> =>
+  fetch(address, { headers: { "Millwright-Code": localStorage.getItem(codeKey) ?? "" }, ...(signal ? { signal } : {}) });
+
+const again = 2000; // milliseconds until a stream that ended is opened again
+
+// listen follows a stream of server-sent events until the returned function is called. EventSource would not do: it
+// sends no headers.
 function listen<T>(address: string, got: (v: T) => void, lost: () => void): () => void {
-  let source: EventSource, timer = 0;
-  const open = () => {
-    source = new EventSource(address);
-    source.onmessage = (e) => got(JSON.parse(e.data as string) as T);
-    source.onerror = () => {
+  const end = new AbortController();
+  const follow = async () => {
+    while (!end.signal.aborted) {
+      try {
+        const answer = await ask(address, end.signal);
+        if (answer.ok && answer.body) await read(answer.body, (text) => got(JSON.parse(text) as T));
+      } catch {
+        // reported below, and tried again
+      }
+      if (end.signal.aborted) return;
       lost();
-      if (source.readyState === EventSource.CLOSED) timer = window.setTimeout(open, 3000);
-    };
+      await new Promise((done) => setTimeout(done, again));
+    }
   };
-  open();
-  return () => {
-    clearTimeout(timer);
-    source.close();
-  };
+  void follow();
+  return () => end.abort();
+}
+
+// read calls got with the data of each event until the stream ends.
+async function read(body: ReadableStream<Uint8Array>, got: (text: string) => void) {
+  const reader = body.getReader(), decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const events = (rest + decoder.decode(value, { stream: true })).split("\n\n");
+    rest = events.pop() ?? "";
+    for (const e of events) if (e.startsWith("data: ")) got(e.slice("data: ".length));
+  }
 }
 
 export function useFleet(): Fleet {
@@ -60,15 +82,14 @@ export function useNow(): number {
   return now;
 }
 
-// signIn exchanges the code of the address for a cookie, and takes the code out of the address.
+// signIn keeps the code of the address, takes it out of the address, and returns why the server refuses it, if it does.
 export async function signIn(): Promise<string> {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) {
+    localStorage.setItem(codeKey, code);
     history.replaceState(null, "", location.pathname);
-    const answer = await fetch("api/session", { method: "POST", headers: { "Millwright-Code": code } });
-    if (!answer.ok) return await answer.text();
   }
-  const about = await fetch("api/about");
+  const about = await ask("api/about");
   if (!about.ok) return await about.text();
   const { cluster } = (await about.json()) as { cluster: string };
   document.title = cluster ? cluster + " · Millwright" : "Millwright";

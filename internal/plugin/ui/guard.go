@@ -1,43 +1,29 @@
 package ui
 
 import (
-	"crypto/rand"
 	"crypto/subtle"
 	"net"
 	"net/http"
 	"strings"
 )
 
-// session lets one user's browser in, and no other user of the machine: the page is served with the rights of the
-// kubeconfig. The address that the command prints has a code behind its #, which browsers send to no server; the
-// page exchanges it for a cookie.
-type session struct{ code, cookie string }
+// codeHeader is the header of a request with the page's code.
+const codeHeader = "Millwright-Code"
 
-func newSession() session { return session{rand.Text(), rand.Text()} }
+// code lets one user's browser in, and no other user of the machine: the page is served with the rights of the
+// kubeconfig. The address that the command prints has the code behind its #, which browsers send to no server. The
+// page keeps it in the storage of its own origin and sends it with each request. A cookie would not do: browsers send
+// cookies to all ports of this machine, and another user may serve one of them.
+type code string
 
-// cookieName distinguishes the cookies of several pages: browsers share cookies between ports.
-func (s session) cookieName() string { return "millwright-" + s.cookie[:8] }
-
-// open answers the page's request for the cookie.
-func (s session) open(w http.ResponseWriter, r *http.Request) {
-	code := r.Header.Get("Millwright-Code")
-	if subtle.ConstantTimeCompare([]byte(code), []byte(s.code)) != 1 {
-		http.Error(w, "the code is not that of this page: use the address that the command printed", http.StatusForbidden)
-		return
-	}
-	http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: s.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// guard refuses requests without the cookie.
-func (s session) guard(next http.Handler) http.Handler {
+// guard refuses requests without the code.
+func (c code) guard(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := r.Cookie(s.cookieName())
-		if err != nil || subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.cookie)) != 1 {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get(codeHeader)), []byte(c)) != 1 {
 			http.Error(w, "not signed in: use the address that the command printed", http.StatusUnauthorized)
 			return
 		}
-		next.ServeHTTP(w, r)
+		next(w, r)
 	})
 }
 
