@@ -220,7 +220,7 @@ var healthKeys = []Key{
 	},
 	{
 		RemediationCooldown, check, Person, Duration, nil, `a duration like "10m"`, "`10m`",
-		"The pause after a storm. During the pause, the check remediates no machine of the zone, rack or template that had the storm.",
+		"The pause after a storm. During the pause, the check remediates no machine of the group (zone, rack, template or whole check) that had the storm.",
 	},
 	{
 		RemediationBackoff, check, Person, Duration, nil, `a duration like "1m"`, "`1m`",
