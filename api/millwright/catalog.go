@@ -79,11 +79,11 @@ var (
 var machineKeys = []Key{
 	{
 		AbandonInstance, machine, Person, Switch, nil, `any value; "false" is off`, "off",
-		"Ends the deletion of a Machine although its instance cannot be reached, or is not listed while its node is Ready. If the instance exists, the orphan collector decides about it.",
+		"Completes the deletion of a Machine whose instance is unreachable, or whose instance is not listed although its node is Ready. If the instance exists, the orphan collector decides about the instance.",
 	},
 	{
 		TargetCluster, machine, Person, Text, nil, "the UID of a namespace kube-system", "the cluster that the machine joined",
-		"Names the cluster of the Machine's node by the UID of its namespace `kube-system`. Use this annotation for a Machine that is frozen because it joined another cluster than the target cluster.",
+		"Confirms the cluster in which the Machine's node is, by the UID of the cluster's namespace `kube-system`. If a Machine joined a cluster other than the configured target cluster, the controller no longer changes the Machine. Set this annotation to the UID of the target cluster to continue.",
 	},
 	{
 		DrainTimeout, machine, Person, PositiveDuration,
@@ -113,7 +113,7 @@ var machineKeys = []Key{
 	},
 	{
 		RebootRequest, machine, Either, JSON, nil, "an object with `at` (a time like `2026-11-21T12:00:00Z`) and, if wanted, `until`, `by` and `for`", nothing,
-		"Requests one reboot, which its time identifies. Health checks write this annotation ([decision 15](decisions/0015-a-reboot-is-asked-for-by-name.md)).",
+		"Requests one reboot. The value of `at` identifies the request. Health checks write this annotation ([decision 15](decisions/0015-a-reboot-is-asked-for-by-name.md)).",
 	},
 	{
 		ClusterDefaults,
@@ -125,7 +125,7 @@ var machineKeys = []Key{
 		DrainOrder,
 		[]string{"Pod"},
 		Person, Integer, nil, "an integer", "`0`",
-		"The order in which pods leave a node that is drained: a pod is evicted after all pods with a lower number have left.",
+		"The order in which a drain evicts pods: it evicts a pod after all pods with a lower number have left the node.",
 	},
 }
 
@@ -140,7 +140,7 @@ var setKeys = []Key{
 	},
 	{
 		MaxCreationShare, sets, Person, Percentage, nil, `a percentage from "1%" to "100%"`, "no bound",
-		"Creations wait for approval if the replicas would add more than this share of the machines at once. A set may always create one machine, replace lost machines, and create its first machines. For a set of a deployment, the deployment's annotation applies.",
+		"Creations wait for approval if an increase of `replicas` would add more than this share of the current machines at once. A set may always create one machine, replace lost machines, and create its first machines. For a set of a deployment, the deployment's annotation applies.",
 	},
 	{
 		ApproveCreation, sets, Person, Count, nil, "a number of machines", nothing,
@@ -216,15 +216,15 @@ var healthKeys = []Key{
 	},
 	{
 		RemediationStormShare, check, Person, Percentage, nil, `a percentage from "1%" to "100%"`, "`55%`",
-		"The check recognizes a storm if this share of the machines of a zone, a rack, a template, or of the check is unhealthy, but at least 3 machines.",
+		"The check recognizes a storm if at least this share, and at least 3, of the machines of one zone, rack or template, or of the whole check, are unhealthy.",
 	},
 	{
 		RemediationCooldown, check, Person, Duration, nil, `a duration like "10m"`, "`10m`",
-		"How long after a storm the check does not remediate its machines.",
+		"The pause after a storm. During the pause, the check remediates no machine of the group (zone, rack, template or whole check) that had the storm.",
 	},
 	{
 		RemediationBackoff, check, Person, Duration, nil, `a duration like "1m"`, "`1m`",
-		"How long the check does not remediate a machine that replaces a failed one. The time doubles with each further replacement, up to an hour.",
+		"The pause before the check remediates a machine that replaced a failed machine. The pause doubles with each further replacement, up to an hour.",
 	},
 	{
 		RackLabel, check, Person, Text, nil, "the key of a label of nodes", "`topology.kubernetes.io/rack`",
@@ -242,7 +242,7 @@ var healthKeys = []Key{
 	},
 	{
 		RebootTimeout, check, Person, PositiveDuration, nil, `a duration above zero like "5m"`, "the check's startup timeout, else `10m`",
-		"How long a machine may take to reboot, and again how long it may then take to become healthy.",
+		"The time limit for the reboot. After the reboot, the machine has the same time to become healthy.",
 	},
 	{
 		AggregateToExternalRemediation,
@@ -261,11 +261,11 @@ var writtenKeys = []Key{
 	},
 	{
 		UnrecordedInstances, machine, Controller, List, nil, "IDs of instances", nothing,
-		"Instances of the machine in addition to its recorded instance. The orphan collector deletes them after its grace period.",
+		"Instances of the machine besides its recorded instance. The orphan collector deletes them after its grace period.",
 	},
 	{
 		InstanceStopped, machine, Controller, Text, nil, "the state that the infrastructure reports, or `missing`", nothing,
-		"The infrastructure reports that the instance of this machine, which is not in deletion, does not run.",
+		"The infrastructure reports that the machine's instance does not run, although the machine is not in deletion.",
 	},
 	{
 		DeletedBecause, machine, Controller, Text, nil, "a clause", nothing,
@@ -287,7 +287,7 @@ var writtenKeys = []Key{
 		RolloutFailed,
 		[]string{"MachineSet"},
 		Controller, List, nil, "names of machines", nothing,
-		"The new machines that did not become ready, after the last machine that became ready.",
+		"The names of the new machines that have failed to become ready since a new machine last became ready.",
 	},
 	{
 		RolloutCanarySince,
@@ -305,13 +305,13 @@ var writtenKeys = []Key{
 		Template,
 		[]string{"MachineSet (OpenShift)"},
 		Controller, Text, nil, "a fingerprint", nothing,
-		"The template from which the set was created, so that defaults that a client set later are not treated as a change.",
+		"A fingerprint of the template from which the set was created. With this fingerprint, the controller does not treat defaults that a client added later as a change.",
 	},
 	{
 		Capacity,
 		[]string{"MachineSet (OpenShift)", "MachineDeployment (OpenShift)"},
 		Controller, JSON, nil, "the autoscaler's annotations, with the controller's part of each", nothing,
-		"The values of the annotations for scaling from zero that the controller wrote, and not the user. This annotation replaces `capacity-labels`, which the controller reads once and removes.",
+		"Records which values of the scale-from-zero annotations the controller wrote. All other values are the user's. This annotation replaces `capacity-labels`, which the controller reads once and removes.",
 	},
 	{
 		AllowedSize, sets, Controller, Count, nil, "a number of machines", nothing,
@@ -330,7 +330,7 @@ var kubernetesKeys = []Key{
 		ScaleDownDisabledBy, node, Controller, Word,
 		[]string{"rollout"},
 		"`rollout`", nothing,
-		"A rollout prevents the autoscaler from removing the node, and may end this.",
+		"A rollout disabled scale-down for this node. Therefore the rollout may enable scale-down again.",
 	},
 	{
 		DrainedAgain, node, Controller, Text, nil, "`true`", nothing,
@@ -370,6 +370,6 @@ var kubernetesKeys = []Key{
 		EvidenceExpires,
 		[]string{"ConfigMap"},
 		Either, Time, nil, "a time in RFC 3339", "7 days after the failure",
-		"Until when the evidence is kept. A user may change it.",
+		"The time until which the evidence is kept. A user may change this time.",
 	},
 }

@@ -32,13 +32,13 @@ The list is frozen: keys may be removed, but not added. For programs written in 
 An unreadable value has this effect:
 
 - An unreadable ` + "`max-deletion-share`" + ` or ` + "`max-creation-share`" + ` is treated as 20%. The event InvalidDeletionShare or CreationHeld reports this.
-- A MachineDeployment does nothing, and names the annotation in its condition Progressing.
+- For a MachineDeployment, the controller creates, scales and deletes nothing. The condition Progressing names the annotation.
 - A MachineHealthCheck uses the default, and names the annotation in its condition Valid.
 - An unreadable approval approves nothing.
 - A Machine ignores the value. If the annotation is about the drain, the message of the drain names the annotation.
 
-If a key does not exist or has no effect on its object, ` + "`kubectl machine why`" + `, a warning of the webhooks, and an event UnknownAnnotation or
-UnreadableAnnotation of the set, deployment or health check name the key, and the key that the user probably meant.
+Millwright reports a key that does not exist or has no effect on its object, and suggests the key that the user probably meant. The report is in
+` + "`kubectl machine why`" + `, in a warning of the webhooks, and in an event UnknownAnnotation or UnreadableAnnotation of the set, deployment or health check.
 `
 
 // sections are the parts of the page, by writer.
