@@ -267,7 +267,7 @@ var reasons = map[string]advice{
 	reasonGone + "/NodeLeaving": {Gone, "does not exist any more, and its node {node} has been in deletion for {deleted}", wait, true},
 	reasonGone + "/NodeHeld":    {Stuck, "does not exist any more, and its node {node} has been in deletion for {deleted}, held by {finalizers}", "make sure that the program that set the finalizer runs; remove the finalizer only if it never will", false},
 	ReasonNotFound:              {Unknown, "does not exist, and no evidence of it is kept", "list the existing names: `kubectl get {kinds}`, or give the namespace with -n", false},
-	ReasonNotFound + "/Near":    {Unknown, "does not exist, and no evidence of it is kept", "did you mean one of these: {near}", false},
+	ReasonNotFound + "/Near":    {Unknown, "does not exist, and no evidence of it is kept", "did you mean one of these: {near}? After a deletion without a failure, nothing is kept", false},
 	ReasonNotReadable:           {Unknown, "was not found, but some objects could not be read", "list the existing names: `kubectl get {kinds}`, or give the namespace with -n", false},
 	ReasonNotReadable + "/Near": {Unknown, "was not found, but some objects could not be read", "did you mean one of these: {near}", false},
 	"SeveralObjects":            {Ambiguous, "is ambiguous: {count} objects have the name", "say which API: {api name}", false},

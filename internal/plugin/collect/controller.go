@@ -33,6 +33,7 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 		return c
 	}
 	places := []string{s.Namespace, "kube-system", "millwright-system", "openshift-machine-api", "default"}
+	places = slices.DeleteFunc(places, func(place string) bool { return place == "" }) // the question is about all namespaces
 	slices.Sort(places)
 	places = slices.Compact(places)
 	var denied []error
