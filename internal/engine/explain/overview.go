@@ -39,7 +39,9 @@ type OverviewFacts struct {
 	Held    []string
 	// NoKinds says that the API server has none of the kinds.
 	NoKinds bool
-	Gaps    []string
+	// Elsewhere counts the objects of other namespaces that are not in order.
+	Elsewhere int
+	Gaps      []string
 }
 
 // Overview explains a namespace, or a cluster, by the answers about all objects in it. A controller that does
@@ -80,7 +82,12 @@ func Overview(now time.Time, o OverviewFacts) Answer {
 	if more := len(wrong) - mostAnswers; more > 0 {
 		f.chain = append(f.chain, Cause{Message: plural(more, "more object") + " not in order"})
 	}
-	return f.answer(o.Subject, o.Gaps)
+	a := f.answer(o.Subject, o.Gaps)
+	if o.Elsewhere > 0 && len(wrong) == 0 && len(o.Controllers) == 0 && o.Deleted.IsZero() {
+		a.Because = append(a.Because, Cause{Message: "not in order in other namespaces: " + plural(o.Elsewhere, "object")})
+		a.Next = "list them with `kubectl machine why -A`"
+	}
+	return a
 }
 
 // wrongOf returns the answers about objects that are not in order, the worst first.

@@ -42,8 +42,31 @@ func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error)
 	if !q.Everywhere {
 		f.Deleted, f.Held = leaving(ctx, l, namespace)
 	}
+	if !q.Everywhere && q.Namespace == "" { // the user named no namespace
+		f.Elsewhere = elsewhere(ctx, l, q)
+	}
 	f.Gaps = texts(l.gaps)
 	return explain.Overview(l.now, f), nil
+}
+
+// elsewhere counts the objects outside of the namespace of the question that a person may have to look at; 0 if the
+// user may not list all.
+func elsewhere(ctx context.Context, l *look, q Question) (n int) {
+	b := &look{Clusters: l.Clusters, now: l.now, memo: map[string]any{}, many: true, brief: true}
+	objects, err := everything(ctx, b, Question{API: q.API}, "")
+	if err != nil {
+		return 0
+	}
+	for _, o := range objects {
+		if o.GetNamespace() == q.Name {
+			continue
+		}
+		switch b.glance(ctx, o).State {
+		case explain.Failed, explain.Stuck, explain.Degraded, explain.Waiting:
+			n++
+		}
+	}
+	return n
 }
 
 // noKinds reports whether the API server has none of the kinds.

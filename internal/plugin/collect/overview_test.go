@@ -234,6 +234,27 @@ func TestOverviewEverywhere(t *testing.T) {
 	}
 }
 
+// TestOverviewMentionsOtherNamespaces: a user who names no namespace asks about the fleet.
+func TestOverviewMentionsOtherNamespaces(t *testing.T) {
+	failed := openshiftMachine("Failed", time.Hour, func(m *machinev1.Machine) { m.Namespace = "green" })
+	objects := append(atWork(), class, failed)
+	for _, test := range []struct {
+		reason string
+		refuse func(string) error
+		q      collect.Question
+		want   bool
+	}{
+		{"no namespace was named", nil, collect.Question{Kind: "Namespace", Name: ns}, true},
+		{"one was named", nil, collect.Question{Kind: "Namespace", Name: ns, Namespace: ns}, false},
+		{"the namespace of the failure", nil, collect.Question{Kind: "Namespace", Name: "green"}, false},
+	} {
+		a, err := ask(t, cluster(t, test.refuse, objects...), test.q)
+		if got := strings.Contains(a.Next, "why -A"); err != nil || got != test.want {
+			t.Errorf("%s: %+v, %v: names other namespaces %t, want %t", test.reason, a, err, got, test.want)
+		}
+	}
+}
+
 // TestOverviewUnread: a namespace that cannot be read is not in order.
 func TestOverviewUnread(t *testing.T) {
 	q := collect.Question{Kind: "Namespace", Name: ns}
