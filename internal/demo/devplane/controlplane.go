@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -176,7 +177,8 @@ func Clean(ctx context.Context, dir string) error {
 	return nil
 }
 
-// logTail is the end of a log for an error message: at most 15 lines.
+// logTail is the end of a log for an error message: at most 15 lines, without the stack of a panic. A last line before
+// these that reports a failure comes first: a program that fails writes much after it.
 func logTail(path string) string {
 	const keep = 15
 	content, err := os.ReadFile(path)
@@ -184,6 +186,19 @@ func logTail(path string) string {
 		return ""
 	}
 	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
-	lines = lines[max(0, len(lines)-keep):]
-	return fmt.Sprintf("\n%s ends with:\n  %s", path, strings.Join(lines, "\n  "))
+	if i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "goroutine ") }); i > 0 {
+		lines = lines[:i]
+	}
+	begin := max(0, len(lines)-keep)
+	shown := lines[begin:]
+	for _, line := range slices.Backward(lines[:begin]) {
+		if failure.MatchString(line) {
+			shown = append([]string{line, "..."}, shown...)
+			break
+		}
+	}
+	return fmt.Sprintf("\n%s ends with:\n  %s", path, strings.Join(shown, "\n  "))
 }
+
+// failure matches lines of logs that report why a program ends: of etcd in JSON, of Kubernetes's programs, and of Go.
+var failure = regexp.MustCompile(`"level":"(fatal|panic)"|^[EF]\d{4} |^panic: |^fatal error: `)
