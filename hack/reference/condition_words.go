@@ -86,7 +86,7 @@ False, MachineSetCreateError, ProgressDeadlineExceeded or RolloutStopped
 False, InvalidSpec or SelectingAll: a field is invalid`, "g: clients of the original; o: kstatus; `kubectl machine rollout status`"},
 	{"MachineDeployment", "ReplicaFailure", both, "True: a set has this condition; the reason is that of the set, or MachineSetFailed if the set has none; absent otherwise", theirs},
 	{"MachineDeployment", "Frozen", gardener, "True, OverShootingReplicaCount or MachineDeploymentStateSync: a set is frozen; absent otherwise", theirs},
-	{"MachineDeployment", "Ready", openshift, "True or False, with the reason of Progressing, MachinesUnavailable or Deleting", kstatus},
+	{"MachineDeployment", "Ready", openshift, "True or False. The reason is that of the condition Progressing, or MachinesUnavailable or Deleting", kstatus},
 	{"MachineDeployment", "Reconciling", both, "True: the rollout is in progress without an obstacle; absent otherwise", kstatus},
 	{"MachineDeployment", "Stalled", both, "True: the rollout will not complete by itself; absent otherwise", kstatus},
 	{"MachineHealthCheck", "RemediationAllowed", openshift, `True

@@ -67,8 +67,8 @@ var shapes = map[string]shape{
 		says: map[string]string{
 			"type":               "what the condition is about: `Ready`, `DiskPressure`, …",
 			"status":             "`True`, `False` or `Unknown`",
-			"reason":             "one word for why, as the node has it",
-			"message":            "the same for people, as the node has it",
+			"reason":             "one word for the cause, copied from the node",
+			"message":            "a sentence that explains the status, copied from the node",
 			"lastHeartbeatTime":  "when the kubelet last told it. Heartbeats alone are not copied from the node",
 			"lastTransitionTime": "since when the status is what it is",
 		},

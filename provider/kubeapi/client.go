@@ -58,8 +58,8 @@ type Client struct {
 	uids map[string]string
 }
 
-// statuses decodes only the failures that API servers report: objects are read with types of their own,
-// without a scheme of all of them.
+// statuses decodes only the failures that API servers report: objects are decoded into the Go types that
+// callers give, which needs no scheme.
 var statuses = func() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -80,8 +80,8 @@ func NewClient(l Login, words Words) (*Client, error) {
 	return &Client{rest: r, words: words, Namespace: l.Namespace, uids: map[string]string{}}, nil
 }
 
-// send runs the request, and reads the answer into one. An answer of another kind is an error. It never
-// retries.
+// send runs the request, and decodes the answer into the object into. An answer of another kind is an error. It
+// never retries.
 func (c *Client) send(ctx context.Context, r *rest.Request, kind string, into any) error {
 	result := r.MaxRetries(0).Do(ctx)
 	if err := result.Error(); err != nil {

@@ -93,7 +93,7 @@ func TestUpAndDown(t *testing.T) {
 		t.Errorf("machines by API %v after %v s, want 3 of each", perAPI, report.Seconds)
 	}
 
-	if _, stderr, err := millwright(t, home, "up"); err == nil || !strings.Contains(stderr, "already running") || !strings.Contains(stderr, "down --dir "+home+"`") {
+	if _, stderr, err := millwright(t, home, "up"); err == nil || !strings.Contains(stderr, "a fleet has been running") || !strings.Contains(stderr, "down --dir "+home+"`") {
 		t.Errorf("a second up: %v, says %q; want it to say that a fleet is running, and what ends this one", err, stderr)
 	}
 	if nodes, stderr, err := millwright(t, home, "kubectl", "get", "nodes", "--no-headers"); err != nil || strings.Count(nodes, " Ready ") != 6 {
@@ -108,7 +108,7 @@ func TestUpAndDown(t *testing.T) {
 	if left, _ := exec.Command("pgrep", "-f", home).Output(); len(left) > 0 {
 		t.Errorf("down leaves processes behind: %s", left)
 	}
-	if _, stderr, err := millwright(t, home, "down"); err != nil || !strings.Contains(stderr, "no fleet") {
+	if _, stderr, err := millwright(t, home, "down"); err != nil || !strings.Contains(stderr, "No fleet") {
 		t.Errorf("down where nothing is: %v %q", err, stderr)
 	}
 }

@@ -115,7 +115,7 @@ func (h executor[D, S]) unprotect(ctx context.Context, machines []rollout.Machin
 	for _, m := range machines {
 		uids = append(uids, m.UID)
 	}
-	return h.patchMachines(ctx, "release machine after its handing over", uids, func(_ int, m client.Object) { h.mover.Unprotect(m) })
+	return h.patchMachines(ctx, "remove the protection of the moved machine", uids, func(_ int, m client.Object) { h.mover.Unprotect(m) })
 }
 
 // prune deletes the planned sets only, and, unless all sets have to be deleted, only if they are as empty

@@ -106,7 +106,7 @@ func (r *Reconciler[M]) wakesOfNode(ctx context.Context, was, now *corev1.Node) 
 	return requests(f)
 }
 
-// compete adds to f the nodes that compete for the same machine as one of these. An object that cannot be
+// compete adds to f the nodes that compete with one of the given nodes for its machine. An object that cannot be
 // read is left out: [refusedAgain] covers that case.
 func (r *Reconciler[M]) compete(ctx context.Context, f found[M], nodes []*corev1.Node, err error) {
 	for _, n := range nodes {
@@ -124,7 +124,7 @@ func (r *Reconciler[M]) compete(ctx context.Context, f found[M], nodes []*corev1
 }
 
 // alike reports whether two states of a machine say the same about its node: how it is identified, its
-// labels, annotations and taints, and when the machine was last stamped for it.
+// labels, annotations and taints, and when this controller last marked the machine because of it.
 func (r *Reconciler[M]) alike(a, b M) bool {
 	x, y := r.lens.View(a), r.lens.View(b)
 	return x.UID == y.UID &&

@@ -239,7 +239,7 @@ func (m *Measured) rolling() []figure {
 		{"most machines at a time", float64(m.Roll.Most), float64(m.Roll.MostAllowed), "%.0f"},
 		{"fewest machines available", float64(m.Roll.Least), -1, "%.0f"},
 		{"machines that one deployment had too many", float64(m.Roll.Excess), 0, "%.0f"},
-		{"machines that one deployment was missing", float64(m.Roll.Missing), 0, "%.0f"},
+		{"machines that one deployment had too few available", float64(m.Roll.Missing), 0, "%.0f"},
 	}
 }
 

@@ -75,7 +75,7 @@ func TestPrintMarksWhatIsExceeded(t *testing.T) {
 		{"all kept", func(*Measured) {}, ""},
 		{"more machines than replicas and surge", func(m *Measured) { m.Roll.Most = 12 }, "most machines at a time"},
 		{"more machines of one deployment than its own", func(m *Measured) { m.Roll.Excess = 1 }, "machines that one deployment had too many"},
-		{"fewer available than must be", func(m *Measured) { m.Roll.Missing = 1 }, "machines that one deployment was missing"},
+		{"fewer available than must be", func(m *Measured) { m.Roll.Missing = 1 }, "machines that one deployment had too few available"},
 		{"a tenth of a status write per machine", func(m *Measured) {
 			m.WritesPerMachine["patch machinesets/status"], m.WritesPerMachine["patch machinedeployments/status"] = 0.08, 0.03
 		}, "status writes of sets and deployments per machine"},

@@ -86,7 +86,7 @@ func (l SetLaws[S]) Check(t *testing.T) {
 	}
 	for _, kind := range []string{"at fault", "unjudged", "failure", "held", "well"} {
 		if came[kind] < 10 {
-			t.Errorf("%d outcomes were %s: the checks are blind to it", came[kind], kind)
+			t.Errorf("%d outcomes of kind %q, want at least 10: the laws hardly test it", came[kind], kind)
 		}
 	}
 }

@@ -307,9 +307,10 @@ func TestParse(t *testing.T) {
 		err    string
 	}{
 		{"a well-formed request", good, ""},
+		{"blank lines after the request", append(append([]byte(nil), good...), "\n \n"...), ""},
 		{"not PEM", der, "not PEM"},
 		{"another kind of block", block("CERTIFICATE", der), "PEM type"},
-		{"two requests in one", append(append([]byte(nil), good...), good...), "more than one"},
+		{"two requests in one", append(append([]byte(nil), good...), good...), "data after the PEM block"},
 		{"rubbish", block("CERTIFICATE REQUEST", []byte("x")), "asn1"},
 		{"a request for somebody else's key", block("CERTIFICATE REQUEST", forged), "signature"},
 	}

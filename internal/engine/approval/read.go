@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -31,8 +32,8 @@ func Read(request []byte) (*x509.CertificateRequest, error) {
 		return nil, errors.New("spec.request: not PEM")
 	case block.Type != "CERTIFICATE REQUEST":
 		return nil, fmt.Errorf("spec.request: PEM type %q, not CERTIFICATE REQUEST", block.Type)
-	case len(rest) > 0:
-		return nil, errors.New("spec.request: more than one PEM block")
+	case len(bytes.TrimSpace(rest)) > 0:
+		return nil, errors.New("spec.request: has data after the PEM block")
 	}
 	c, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {

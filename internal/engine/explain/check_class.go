@@ -76,7 +76,7 @@ var doubtsCluster = map[string]bool{
 	string(lifecycle.ReasonTargetReplaced): true, string(lifecycle.ReasonNodeDoubted): true, string(health.ReasonClusterUnknown): true,
 }
 
-// machinesStart is the reason of a check that remediates nothing while machines start, in the words of lenses.
+// machinesStart is the reason that lenses record for a check that remediates nothing while machines start.
 const machinesStart = "MachinesStart"
 
 // setController is the name, in messages, of the controller of sets, deployments and health checks.

@@ -43,7 +43,7 @@ type Reporter struct {
 	Namespace string
 }
 
-// Begin is the status of an operator that has none yet, with the fields that every status has.
+// Begin adds to a status the conditions that it lacks, and sets the fields that every status has.
 func (r Reporter) Begin(before configv1.ClusterOperatorStatus) configv1.ClusterOperatorStatus {
 	s := *before.DeepCopy()
 	const message = "Operator is initializing"
@@ -61,7 +61,7 @@ func (r Reporter) Begin(before configv1.ClusterOperatorStatus) configv1.ClusterO
 	return s
 }
 
-// related are the objects that tools for evidence collect.
+// related are the objects that must-gather collects.
 func (r Reporter) related() []configv1.ObjectReference {
 	machines, rbac := machinev1.GroupName, rbacv1.GroupName
 	return []configv1.ObjectReference{
@@ -120,8 +120,8 @@ func (r Reporter) AvailableMessage() string {
 	return "Cluster Machine API Operator is available at " + r.towards()
 }
 
-// Degraded is the status when a pass failed for a cause. During an upgrade that is held back for 20
-// minutes, unless it is reported at once: no upgrade fixes invalid input.
+// Degraded is the status when a pass failed for a cause. During an upgrade, this report is held back
+// for 20 minutes, unless atOnce: no upgrade fixes invalid input.
 func (r Reporter) Degraded(before configv1.ClusterOperatorStatus, cause error, atOnce bool) (configv1.ClusterOperatorStatus, []Event) {
 	s := r.Begin(before)
 	was := condition(s, configv1.OperatorProgressing)

@@ -38,7 +38,7 @@ func noRoll(h *history, v *Verdict) {
 	}
 }
 
-// sameRecipe looks at who changes what machines are made from. The controllers make their own sets and machines and change
+// sameRecipe reports controllers that change the template of an existing machine, set or deployment. The controllers make their own sets and machines and change
 // them no more.
 func (h *history) sameRecipe(t *thing, v *Verdict) {
 	for i, now := range t.versions {
@@ -52,8 +52,8 @@ func (h *history) sameRecipe(t *thing, v *Verdict) {
 	}
 }
 
-// noteAsked collects all that users wanted a deployment's machines to be made from. What was so before the logs began, or
-// before a restore, counts as well; a rollback, which users ask for and controllers carry out, leads to one of these.
+// noteAsked collects all that users wanted a deployment's machines to be made from. A template that existed before the logs
+// began, or before a restore, is one of them. The target of a rollback is always one of these.
 func (h *history) noteAsked(t *thing, asked map[string]map[string]bool) {
 	uid := t.last().Metadata.UID
 	if asked[uid] == nil {

@@ -22,11 +22,11 @@ type breadth struct {
 	together bool
 	// versions: processes of an earlier version stand by, take over and hand back.
 	versions bool
-	// many is the approximate number of machines in worlds with hundreds of them, in sets; the faults begin at
-	// rest.
+	// many is the approximate number of machines of a world with hundreds; 0 for others. All are in sets, and the faults
+	// begin when the world is at rest.
 	many int
-	// hollow: the cloud is the provider kubemark's, if all machines are of one API: it gives a node name to one
-	// machine only.
+	// hollow: the cloud is that of the provider kubemark, which gives a node name to one machine only. It has no effect in
+	// a world of two APIs.
 	hollow bool
 }
 
@@ -51,7 +51,7 @@ func (c *profile) broaden(r *rand.Rand) {
 // crowds is the number of sets in a world of hundreds of machines.
 const crowds = 3
 
-// crowd makes a world of hundreds of machines one with sets only.
+// crowd removes the deployments from a world of hundreds of machines.
 func (c *profile) crowd() {
 	if c.many > 0 {
 		c.sets, c.deployments, c.grown = crowds, 0, true
@@ -162,8 +162,8 @@ func (w *World) of(o client.Object) *adapter {
 	return w.adapter
 }
 
-// caches reports whether the process has a cache of the kind: of those of its own API, and of others where its
-// work needs them.
+// caches reports whether the process has a cache of the kind. It caches the kinds of its own API, and other kinds that
+// its work needs.
 func (p *process) caches(k *store.Kind) bool {
 	if k.Kind == "Namespace" {
 		return false

@@ -16,7 +16,7 @@ type FaultFree struct{ w *World }
 // faultFreeSource is the source of random numbers of these worlds alone.
 const faultFreeSource = widerSource + 0xca14
 
-// quietTime is how long no write happens in a world at rest. Every delay of a controller is shorter, except
+// quietTime is the time without a write after which a world is at rest. Every delay of a controller is shorter, except
 // timeouts, and a world without faults reaches none.
 const quietTime = 12 * time.Minute
 

@@ -20,7 +20,7 @@ type deleter struct {
 }
 
 // Delete implements [provider.Session]. The deletion of a virtual machine includes the resources created
-// for it; those that remain, or were created for one that never existed, are deleted afterwards.
+// for it. Resources that remain, for example because the virtual machine was never created, are deleted afterwards.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {
 	c, err := s.newCall(ctx)
 	if err != nil {
@@ -156,7 +156,8 @@ func cascade(vm *compute.VirtualMachine, name string) *compute.VirtualMachineUpd
 	return &compute.VirtualMachineUpdate{Properties: change}
 }
 
-// cascadeInterfaces are all interfaces, where the machine's own is deleted with it; nil: it already is.
+// cascadeInterfaces are all interfaces, with the machine's own changed so that it is deleted with the machine; nil if it
+// already is.
 func cascadeInterfaces(n *compute.NetworkProfile, name string) (all []*compute.NetworkInterfaceReference) {
 	if n == nil {
 		return nil
@@ -178,8 +179,8 @@ func cascadeInterfaces(n *compute.NetworkProfile, name string) (all []*compute.N
 	return all
 }
 
-// cascadeDisks are the disks, where the machine's own are deleted with it; nil: they already are. For
-// OpenShift's data disks the spec decides.
+// cascadeDisks are the disks, with the machine's own changed so that they are deleted with the machine; nil if they already
+// are. For OpenShift's data disks the spec decides.
 func cascadeDisks(s *compute.StorageProfile, name string) *compute.StorageProfile {
 	if s == nil {
 		return nil

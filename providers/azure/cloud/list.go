@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// List implements [provider.Session]. It reads pages of machines, interfaces and power states, whatever
-// their number.
+// List implements [provider.Session]. It sends one request for each page of machines, interfaces
+// and power states, not one for each machine.
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
 		c, err := s.newCall(ctx)
@@ -108,7 +108,7 @@ func (s call) notePools(vm *compute.VirtualMachine, nics []*network.Interface) {
 	}
 }
 
-// powers asks Resource Graph which machines run, which listings do not show: a thousand with each answer.
+// powers asks Resource Graph which machines run, a thousand in each answer: listings do not show that.
 // It omits machines that the credentials may not read, and may be a minute behind, so a missing entry
 // proves nothing: a machine without an entry counts as running if it was provisioned. Without the
 // permission, powers returns nothing.

@@ -46,8 +46,8 @@ func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: s.scopeName(), Source: s.from.source(), ReadLag: readLag, Choices: s.choices(), Identify: identify}
 }
 
-// scopeName names the scope: all instances of a cluster are in one listing, whatever their zones. A spec
-// adds another project, and other marks of a cluster.
+// scopeName names the scope: all instances of a cluster are in one listing, whatever their zones. The
+// name has the project and the tags of the cluster, which specs may differ in.
 func (s *session) scopeName() string {
 	cluster, role := s.ownTags()
 	return strings.Join([]string{s.plan.project(), cluster, role}, " ")
@@ -62,7 +62,7 @@ func (s *session) choices() (all []provider.Choice) {
 
 func choiceName(p placement) string { return p.machineType + " in " + p.zone }
 
-// terms distinguishes a preemptible type from the same on other terms: each has capacity of its own.
+// terms is the machine type, marked if it is spot: capacity for spot and for regular instances is exhausted separately.
 func (s *scope) terms(machineType string) string {
 	if s.plan.spot() {
 		return machineType + " (spot)"

@@ -68,8 +68,8 @@ func transport(bundle []byte) (http.RoundTripper, error) {
 	return t, nil
 }
 
-// remembered is how long an answer that hardly changes is cached. A family of images gets a new one, and a
-// tag is created again under its name.
+// remembered is how long an answer that hardly changes is cached. It is not longer, because a family gets newer
+// images, and a deleted tag can be created again under its name.
 const remembered = 10 * time.Minute
 
 // recall returns the value cached under key, or the result of ask.

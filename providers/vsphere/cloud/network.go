@@ -98,7 +98,7 @@ func (c claims) of(ctx context.Context, r provider.Ref, device int, d machinev1b
 		name := claimName(r.Name, device, i)
 		field := fmt.Sprintf("network.devices[%d].addressesFromPools[%d]", device, i)
 		if c.objects == nil {
-			return nil, "", provider.InvalidField(field, "addresses of pools require access to the control cluster")
+			return nil, "", provider.InvalidField(field, "the controller has no access to the control cluster, in which it claims addresses from pools")
 		}
 		a, err := c.address(ctx, r, name, pool)
 		if err != nil {

@@ -105,8 +105,8 @@ func checkOpenShift(s *machinev1beta1.VSphereMachineProviderSpec, p *plan) (faul
 			faults = append(faults, provider.InvalidField(field, format, args...))
 		}
 	}
-	refuse(p.server == "", "workspace.server", "it is the name or address of the vCenter")
-	refuse(p.template == "", "template", "a virtual machine is a clone of a template")
+	refuse(p.server == "", "workspace.server", "is empty: want the name or address of the vCenter")
+	refuse(p.template == "", "template", "is empty: a virtual machine is a clone of a template")
 	refuse(p.cpus < 0, "numCPUs", "%d is negative", p.cpus)
 	refuse(s.NumCoresPerSocket < 0, "numCoresPerSocket", "%d is negative", s.NumCoresPerSocket)
 	refuse(s.NumCoresPerSocket > 0 && p.cpus > 0 && p.cpus%s.NumCoresPerSocket != 0, "numCoresPerSocket", "%d CPUs cannot be sockets of %d cores", p.cpus, s.NumCoresPerSocket)
