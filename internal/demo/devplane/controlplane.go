@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
 )
 
 // stopGrace is how long a component may take to end by itself. The API server takes up to about a second.
@@ -177,28 +178,11 @@ func Clean(ctx context.Context, dir string) error {
 	return nil
 }
 
-// logTail is the end of a log for an error message: at most 15 lines, without the stack of a panic. A last line before
-// these that reports a failure comes first: a program that fails writes much after it.
+// logTail is the end of a log for an error message; empty if the log does not exist.
 func logTail(path string) string {
-	const keep = 15
-	content, err := os.ReadFile(path)
-	if err != nil || len(content) == 0 {
+	end := proc.Tail(path)
+	if end == "" {
 		return ""
 	}
-	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
-	if i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "goroutine ") }); i > 0 {
-		lines = lines[:i]
-	}
-	begin := max(0, len(lines)-keep)
-	shown := lines[begin:]
-	for _, line := range slices.Backward(lines[:begin]) {
-		if failure.MatchString(line) {
-			shown = append([]string{line, "..."}, shown...)
-			break
-		}
-	}
-	return fmt.Sprintf("\n%s ends with:\n  %s", path, strings.Join(shown, "\n  "))
+	return fmt.Sprintf("\n%s ends with:\n  %s", path, strings.ReplaceAll(end, "\n", "\n  "))
 }
-
-// failure matches lines of logs that report why a program ends: of etcd in JSON, of Kubernetes's programs, and of Go.
-var failure = regexp.MustCompile(`"level":"(fatal|panic)"|^[EF]\d{4} |^panic: |^fatal error: `)

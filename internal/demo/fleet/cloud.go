@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
@@ -160,7 +159,7 @@ func (c *Cloud) await(ctx context.Context, p *proc.Process, place string) error 
 		}
 		select {
 		case <-p.Done():
-			return fmt.Errorf("its simulator ended: %s", strings.TrimSpace(tail(c.Log)))
+			return fmt.Errorf("its simulator ended: %s", proc.Tail(c.Log))
 		case <-late:
 			return fmt.Errorf("its simulator has not written its address; its log is %s", c.Log)
 		case <-ctx.Done():

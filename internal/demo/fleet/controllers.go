@@ -139,13 +139,4 @@ func (f *Fleet) stopInstances(ctx context.Context) error {
 }
 
 // Tail is the end of a controller's log, for messages.
-func (c *Controller) Tail() string { return tail(c.Log) }
-
-func tail(log string) string {
-	raw, err := os.ReadFile(log)
-	if err != nil {
-		return ""
-	}
-	const most = 2000
-	return string(raw[max(0, len(raw)-most):])
-}
+func (c *Controller) Tail() string { return proc.Tail(c.Log) }

@@ -1,4 +1,4 @@
-package devplane
+package proc
 
 import (
 	"os"
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLogTailShowsTheCause: a stack, and whatever a program writes after its failure, do not hide it.
-func TestLogTailShowsTheCause(t *testing.T) {
+// TestTailShowsTheCause: a stack, and whatever a program writes after its failure, do not hide it.
+func TestTailShowsTheCause(t *testing.T) {
 	const cause = `{"level":"panic","msg":"failed to create WAL: no space left on device"}`
 	chatter := strings.Repeat("{\"level\":\"info\"}\n", 40)
 	stack := "goroutine 1 [running]:\n" + strings.Repeat("main.main()\n", 40)
@@ -21,12 +21,12 @@ func TestLogTailShowsTheCause(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := logTail(path)
+		got := Tail(path)
 		if !strings.Contains(got, "no space left") || strings.Contains(got, "main.main") || strings.Count(got, "\n") > 20 {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got := logTail(filepath.Join(t.TempDir(), "none")); got != "" {
+	if got := Tail(filepath.Join(t.TempDir(), "none")); got != "" {
 		t.Errorf("of no log: %q", got)
 	}
 }
