@@ -49,7 +49,7 @@ type OverviewFacts struct {
 func Overview(now time.Time, o OverviewFacts) Answer {
 	all := o.Objects
 	wrong := wrongOf(all)
-	f := finding{key: "NothingWrong", fill: []string{"objects", plural(len(all), "object"), "deleted", span(now.Sub(o.Deleted))}}
+	f := finding{key: "NothingWrong", fill: []string{"objects", plural(len(all), "object"), "deleted", span(now.Sub(o.Deleted)), "elsewhere", plural(o.Elsewhere, "object")}}
 	switch {
 	case len(o.Controllers) > 0:
 		worst := o.Controllers[0]
@@ -76,18 +76,16 @@ func Overview(now time.Time, o OverviewFacts) Answer {
 		f.key, f.reason, f.state = "SomethingWrong", worst.Reason, worst.State
 		f = f.with("wrong", plural(len(wrong), "thing"), "worst", worst.String(), "member next", worst.Next)
 	}
+	if o.Elsewhere > 0 {
+		f.key = variant(f.key, "Elsewhere")
+	}
 	for _, a := range wrong[:min(len(wrong), mostAnswers)] {
 		f.chain = append(f.chain, a.line())
 	}
 	if more := len(wrong) - mostAnswers; more > 0 {
 		f.chain = append(f.chain, Cause{Message: plural(more, "more object") + " not in order"})
 	}
-	a := f.answer(o.Subject, o.Gaps)
-	if o.Elsewhere > 0 && len(wrong) == 0 && len(o.Controllers) == 0 && o.Deleted.IsZero() {
-		a.Because = append(a.Because, Cause{Message: "not in order in other namespaces: " + plural(o.Elsewhere, "object")})
-		a.Next = "list them with `kubectl machine why -A`"
-	}
-	return a
+	return f.answer(o.Subject, o.Gaps)
 }
 
 // wrongOf returns the answers about objects that are not in order, the worst first.

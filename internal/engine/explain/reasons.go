@@ -239,6 +239,8 @@ var reasons = map[string]advice{
 
 	// Namespaces, nodes and certificate requests.
 	"NothingThere":                 {Unknown, "has no machines, sets, deployments, health checks or classes", "list those of all namespaces: `kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io -A`", false},
+	"NothingThere/Elsewhere":       {Unknown, "has no machines, sets, deployments, health checks or classes; {elsewhere} of other namespaces are not in order", "list them with `kubectl machine why -A`", false},
+	"NothingWrong/Elsewhere":       {Healthy, "is in order: {objects}, all of them in order; {elsewhere} of other namespaces are not in order", "list them with `kubectl machine why -A`", false},
 	"NothingWrong":                 {Healthy, "is in order: {objects}, all of them in order", nothing, false},
 	"NobodyActs":                   {Failed, "is not in order: {worst}; {wrong} not in order as well", "{member next}", false},
 	ReasonUnattended:               {Failed, "is not at work: no {controller name} for the API {api} acts", "see that a {controller name} for the API {api} runs: its log says what is wrong", false},
