@@ -368,7 +368,7 @@ WEB = internal/plugin/ui/web
 .PHONY: test-ui
 test-ui: box build test-page ## Look at the page of `kubectl machine ui` in Chromium, and check its types, its packages and its accessibility
 	cd $(WEB) && npm ci --ignore-scripts --no-audit --no-fund && npx tsc -p .
-	for file in dist/preact.mjs hooks/dist/hooks.mjs jsx-runtime/dist/jsxRuntime.mjs; do cmp $(WEB)/node_modules/preact/$$file $(WEB)/vendor/preact/$${file##*/}; done
+	for file in dist/preact.mjs hooks/dist/hooks.mjs jsx-runtime/dist/jsxRuntime.mjs; do cmp $(WEB)/node_modules/preact/$$file $(WEB)/vendor/preact/$${file##*/} || exit 1; done
 	cd test/ui && AXE="$(CURDIR)/$(WEB)/node_modules/axe-core/axe.min.js" PICTURES="$(PICTURES)" MACHINES="$(MACHINES)" go test -count=1 -timeout 15m ./...
 
 # Hugo takes three minutes of a processor to compile, once; the site then 8 seconds. BASE= is where it will stand.

@@ -77,7 +77,7 @@ func patch(t *testing.T, f *fleet.Fleet, o client.Object, change string) {
 }
 
 // TestLivingFleet: the page follows real controllers: a scale-up, a template that cannot be used, a deletion that a hook
-// holds. The fleet is on the screen within five seconds after the page's address is known.
+// holds. It logs how long the fleet takes to be on the screen.
 func TestLivingFleet(t *testing.T) {
 	f := startFleet(t)
 	config, err := f.Plane.RESTConfig()
