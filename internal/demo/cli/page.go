@@ -6,10 +6,10 @@ import (
 	"net"
 	"os"
 
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
@@ -17,11 +17,10 @@ import (
 
 // startPage serves the page of the fleet until ctx ends, and opens it if the user has a browser. It returns the page's address.
 func (u *up) startPage(ctx context.Context, f *fleet.Fleet) (address string, err error) {
-	config, err := clientcmd.BuildConfigFromFlags("", f.Plane.KubeconfigPath)
+	config, err := connect.Config(connect.File(f.Plane.KubeconfigPath))
 	if err != nil {
 		return "", fmt.Errorf("read the kubeconfig of the fleet: %w", err)
 	}
-	config.QPS, config.Burst = 50, 100
 	s, err := ui.New(ctx, ui.Options{Cluster: "millwright", Options: live.Options{Control: config, Clock: clock.RealClock{}}})
 	if err != nil {
 		return "", err
@@ -39,7 +38,9 @@ func (u *up) startPage(ctx context.Context, f *fleet.Fleet) (address string, err
 	if terminal.Is(os.Stdout) && ui.HasDisplay() {
 		end, err := ui.OpenBrowser(ctx, address)
 		context.AfterFunc(ctx, end)
-		return address, err
+		if err != nil { // the page is served nevertheless
+			fmt.Fprintln(os.Stderr, "the browser does not open:", err)
+		}
 	}
 	return address, nil
 }

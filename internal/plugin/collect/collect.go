@@ -80,7 +80,9 @@ type Clusters struct {
 type Gap struct {
 	// Leading: it is about who leads, and not about an object.
 	Leading bool
-	Text    string
+	// API and Kind are those of objects that could not be listed; empty for other facts.
+	API, Kind string
+	Text      string
 }
 
 // look is one inquiry.

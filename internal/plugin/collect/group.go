@@ -125,7 +125,7 @@ func (l *look) members(ctx context.Context, s explain.Subject, owners []types.UI
 	l.gap("machines", err)
 	unwell := map[explain.Subject]client.Object{}
 	for _, o := range owned(list, owners) {
-		if a := outline(ctx, l, o); a.State != explain.Healthy {
+		if a := outline(ctx, l, o).answer; a.State != explain.Healthy {
 			out = append(out, a)
 			unwell[a.Subject] = o
 		}

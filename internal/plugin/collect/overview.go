@@ -156,7 +156,7 @@ func everything(ctx context.Context, l *look, q Question, namespace string) (obj
 		case meta.IsNoMatchError(err):
 			continue
 		case err != nil:
-			l.gap(k.plural()+"."+k.api, err)
+			l.note(Gap{API: k.api, Kind: k.name, Text: k.plural() + "." + k.api + ": " + err.Error()})
 			failed = append(failed, fmt.Errorf("list %s.%s: %w", k.plural(), k.api, err))
 			continue
 		}
@@ -172,8 +172,8 @@ func everything(ctx context.Context, l *look, q Question, namespace string) (obj
 // Explained is an object with its state.
 type Explained struct {
 	Object client.Object
-	// Node is that of a machine; nil if it has none, and for other kinds.
-	Node *corev1.Node
+	// Machine has the facts in the status of a machine, and its node; nil for other kinds.
+	Machine *explain.MachineFacts
 	explain.Answer
 }
 
@@ -195,8 +195,7 @@ func each(ctx context.Context, l *look, q Question) (out []Explained, gaps []Gap
 	for _, o := range objects {
 		e := Explained{Object: o, Answer: l.glance(ctx, o)}
 		if e.Kind == "Machine" {
-			nodes, _ := l.nodes(ctx)
-			e.Node = nodes[of(e.Subject).Machines.View(o).Recorded.NodeName]
+			e.Machine = outline(ctx, l, o).facts
 		}
 		out = append(out, e)
 	}
@@ -209,22 +208,28 @@ func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 	if subject(o).Kind != "Machine" {
 		return l.explain(ctx, o)
 	}
-	a := outline(ctx, l, o)
+	a := outline(ctx, l, o).answer
 	if a.State != explain.Healthy {
 		a = closer(ctx, l, o, a)
 	}
 	return a.Doubting(apis.Doubts(o))
 }
 
+// outlined is a machine, explained from its own status and its node alone.
+type outlined struct {
+	facts  *explain.MachineFacts
+	answer explain.Answer
+}
+
 // outline explains a machine from its own status and its node alone. It stores the result, which the machine's set needs too.
-func outline(ctx context.Context, l *look, o client.Object) explain.Answer {
-	a, _ := once(l, "outline/"+string(o.GetUID()), func() (explain.Answer, error) {
+func outline(ctx context.Context, l *look, o client.Object) outlined {
+	out, _ := once(l, "outline/"+string(o.GetUID()), func() (outlined, error) {
 		f := machineOf(o)
 		nodes, looked := l.nodes(ctx)
 		l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
-		return explain.Machine(l.now, *f), nil
+		return outlined{f, explain.Machine(l.now, *f)}, nil
 	})
-	return a
+	return out
 }
 
 // closer explains an unhealthy machine from all facts about it, for a limited number of machines per answer. It notes

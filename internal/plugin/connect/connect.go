@@ -4,6 +4,7 @@ package connect
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -40,6 +41,21 @@ func File(path string) *genericclioptions.ConfigFlags {
 	flags := genericclioptions.NewConfigFlags(false)
 	flags.KubeConfig = &path
 	return flags
+}
+
+// Both are the connections to the cluster that the flags name, and to the one that machines join, which the kubeconfig
+// of the flag --target-kubeconfig names; nil: the same.
+func Both(flags genericclioptions.RESTClientGetter, targetKubeconfig string) (control, target *rest.Config, err error) {
+	if control, err = Config(flags); err != nil {
+		return nil, nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	if targetKubeconfig == "" {
+		return control, nil, nil
+	}
+	if target, err = Config(File(targetKubeconfig)); err != nil {
+		return nil, nil, fmt.Errorf("--target-kubeconfig: %w", err)
+	}
+	return control, target, nil
 }
 
 // Reader connects to the cluster that the flags name, and reads past any cache.

@@ -28,14 +28,8 @@ type Change struct {
 	Controllers []explain.Answer `json:"controllers"`
 }
 
-// Times of the feed. It looks at the fleet settleTime after a change, later if the last look took long, and at
-// least each longestRest, because answers change with time alone. It reads leases each leasesAge.
-const (
-	settleTime  = 250 * time.Millisecond
-	restFactor  = 4
-	longestRest = 10 * time.Second
-	leasesAge   = 15 * time.Second
-)
+// leasesAge is how often the feed reads leases.
+const leasesAge = 15 * time.Second
 
 // feed keeps the rows of the fleet and sends their changes to its watchers.
 type feed struct {
@@ -71,37 +65,18 @@ func (f *feed) notify() {
 
 // run looks at the fleet after each change, until ctx ends.
 func (f *feed) run(ctx context.Context) {
-	for {
-		began := f.clock.Now()
+	for began := f.clock.Now(); ; began = f.clock.Now() {
 		f.look(ctx)
-		rest := min(max(settleTime, restFactor*f.clock.Since(began)), longestRest)
-		if !f.await(ctx, rest) {
+		if !Await(ctx, f.clock, f.changed, f.clock.Since(began)) {
 			return
 		}
-	}
-}
-
-// await returns after the rest, once an object has changed or the longest rest is over; false if ctx has ended.
-func (f *feed) await(ctx context.Context, rest time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-f.clock.After(longestRest):
-		return true
-	case <-f.changed:
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-f.clock.After(rest):
-		return true
 	}
 }
 
 // look explains the fleet, and sends the changes.
 func (f *feed) look(ctx context.Context) {
 	now := f.clock.Now()
-	all, gaps, err := collect.Brief(ctx, now, f.clusters, f.question)
+	all, gaps, _ := collect.Brief(ctx, now, f.clusters, f.question) // if nothing could be read, each kind has a gap
 	if ctx.Err() != nil {
 		return
 	}
@@ -113,10 +88,7 @@ func (f *feed) look(ctx context.Context) {
 	texts := slices.Compact(f.problems())
 	for _, g := range gaps {
 		texts = append(texts, g.Text)
-	}
-	if err != nil { // nothing could be read: the rows stay as they were, and watchers see why
-		texts = append(texts, err.Error())
-		rows = f.known()
+		f.keep(rows, g)
 	}
 	f.publish(now, rows, texts, f.inactive(ctx, now, all))
 }
@@ -129,10 +101,15 @@ func (f *feed) inactive(ctx context.Context, now time.Time, all []collect.Explai
 	return collect.Inactive(ctx, now, f.clusters, f.question, all)
 }
 
-func (f *feed) known() map[string]Row {
+// keep adds the known rows of a kind that could not be listed: an object that was not shown may exist.
+func (f *feed) keep(rows map[string]Row, unread collect.Gap) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.rows
+	for id, r := range f.rows {
+		if unread.Kind != "" && r.API == unread.API && r.Kind == unread.Kind {
+			rows[id] = r
+		}
+	}
 }
 
 // publish stores the rows and sends the differences to all watchers. One that does not keep up is dropped: it

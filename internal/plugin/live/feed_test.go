@@ -84,7 +84,8 @@ func TestASlowWatcherIsDropped(t *testing.T) {
 	}
 }
 
-func fleet(t *testing.T, refused bool) client.Reader {
+// fleet is an API server whose lists of some types are refused.
+func fleet(t *testing.T, refused func(client.ObjectList) bool) client.Reader {
 	t.Helper()
 	at := metav1.NewTime(time.Now().Add(-time.Hour))
 	set := &machinev1.MachineSet{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "mill", UID: "set"}, Spec: machinev1.MachineSetSpec{Replicas: ptr.To[int32](3)}, Status: machinev1.MachineSetStatus{Replicas: 2, ReadyReplicas: 1}}
@@ -106,7 +107,7 @@ func fleet(t *testing.T, refused bool) client.Reader {
 		_ = b.Status().Update(t.Context(), o)
 	}
 	return interceptor.NewClient(b, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-		if refused {
+		if refused != nil && refused(l) {
 			return errors.New("connection refused")
 		}
 		return c.List(ctx, l, opts...)
@@ -115,7 +116,7 @@ func fleet(t *testing.T, refused bool) client.Reader {
 
 // TestRows: a row says where a machine is, who owns it, and how it is, in both APIs.
 func TestRows(t *testing.T) {
-	c := fleet(t, false)
+	c := fleet(t, nil)
 	f := newFeed(collect.Clusters{Control: c, Target: c}, collect.Question{}, clock.RealClock{})
 	f.look(t.Context())
 	m := f.rows["m"]
@@ -130,16 +131,32 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowsStayIfNothingCanBeRead: a refused answer is a gap, and no empty fleet.
-func TestRowsStayIfNothingCanBeRead(t *testing.T) {
-	c := fleet(t, true)
-	f := newFeed(collect.Clusters{Control: c, Target: c}, collect.Question{}, clock.RealClock{})
-	f.publish(time.Now(), table(Row{ID: "m"}), nil, nil)
-	watcher, end := f.subscribe()
-	defer end()
-	received(t, watcher)
-	f.look(t.Context())
-	if got := received(t, watcher); len(got.Removed) != 0 || len(got.Gaps) == 0 || len(f.rows) != 1 {
-		t.Errorf("after a refusal: %+v and %d rows, want a gap and the row", got, len(f.rows))
+// TestRowsOfUnreadKindsStay: a refused answer is a gap, and no empty fleet; other kinds are up to date.
+func TestRowsOfUnreadKindsStay(t *testing.T) {
+	known := table(
+		Row{ID: "m", Subject: explain.Subject{API: machinev1.GroupName, Kind: "Machine"}},
+		Row{ID: "deleted", Subject: explain.Subject{API: v1alpha1.GroupVersion.Group, Kind: "Machine"}},
+	)
+	for name, c := range map[string]struct {
+		refused func(client.ObjectList) bool
+		removed []string
+		rows    int
+	}{
+		"all kinds": {func(client.ObjectList) bool { return true }, nil, 2},
+		"machines of one API": {func(l client.ObjectList) bool {
+			_, is := l.(*machinev1.MachineList)
+			return is
+		}, []string{"deleted"}, 3}, // m stays; the set and the machine of the other API are read
+	} {
+		from := fleet(t, c.refused)
+		f := newFeed(collect.Clusters{Control: from, Target: from}, collect.Question{}, clock.RealClock{})
+		f.publish(time.Now(), known, nil, nil)
+		watcher, end := f.subscribe()
+		received(t, watcher)
+		f.look(t.Context())
+		if got := received(t, watcher); !slices.Equal(got.Removed, c.removed) || len(got.Gaps) == 0 || len(f.rows) != c.rows {
+			t.Errorf("%s: %+v and %d rows, want %v removed, a gap, and %d rows", name, got, len(f.rows), c.removed, c.rows)
+		}
+		end()
 	}
 }

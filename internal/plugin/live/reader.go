@@ -98,7 +98,10 @@ func (r *reader) watch(ctx context.Context, namespace string, changed func(clien
 		if err != nil {
 			return fmt.Errorf("watch %T: %w", o, err)
 		}
-		if !r.readable(ctx, gvk, namespace) {
+		if readable, err := r.readable(ctx, gvk, namespace); !readable || err != nil {
+			if err != nil {
+				return fmt.Errorf("list %s: %w", gvk.Kind, err)
+			}
 			continue
 		}
 		informer, err := r.watches.GetInformer(ctx, o)
@@ -116,11 +119,15 @@ func (r *reader) watch(ctx context.Context, namespace string, changed func(clien
 	return nil
 }
 
-// readable reports whether the API server answers the user about the kind.
-func (r *reader) readable(ctx context.Context, gvk schema.GroupVersionKind, namespace string) bool {
+// readable reports whether the cluster has the kind, and the user may list it. Any other failure may pass: it is an error.
+func (r *reader) readable(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	return r.WithWatch.List(ctx, list, client.InNamespace(namespace), client.Limit(1)) == nil
+	err := r.WithWatch.List(ctx, list, client.InNamespace(namespace), client.Limit(1))
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func handler(changed func(client.Object)) toolscache.ResourceEventHandler {

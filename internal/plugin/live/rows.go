@@ -70,10 +70,10 @@ func rowOf(now time.Time, e collect.Explained) Row {
 	api, _ := apis.Of(e.API)
 	switch e.Kind {
 	case "Machine":
-		recorded := api.Machines.View(e.Object).Recorded
+		recorded := e.Machine.View.Recorded
 		r.Node = recorded.NodeName
 		r.Provider, _, _ = strings.Cut(recorded.ProviderID, ":")
-		r.Zone, r.Type = placeOf(e.Object, e.Node)
+		r.Zone, r.Type = placeOf(e.Object, e.Machine.Node)
 	case "MachineSet":
 		r.Counts = countsOf(said, api.Sets.View(e.Object).Replicas)
 	case "MachineDeployment":

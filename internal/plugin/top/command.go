@@ -77,15 +77,8 @@ func (t *command) run(ctx context.Context, args []string) error {
 
 func (t *command) options() (o live.Options, err error) {
 	o = live.Options{Namespace: *t.config.Namespace, Clock: clock.RealClock{}}
-	if o.Control, err = connect.Config(t.config); err != nil {
-		return o, fmt.Errorf("connect to the cluster: %w", err)
-	}
-	if t.target != "" {
-		if o.Target, err = connect.Config(connect.File(t.target)); err != nil {
-			return o, fmt.Errorf("--target-kubeconfig: %w", err)
-		}
-	}
-	return o, nil
+	o.Control, o.Target, err = connect.Both(t.config, t.target)
+	return o, err
 }
 
 // feed sends the changes of the fleet and the time to the screen until ctx ends. If the screen did not keep up, it

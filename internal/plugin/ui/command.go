@@ -81,14 +81,6 @@ func (p *command) run(ctx context.Context) error {
 
 func (p *command) options() (o Options, err error) {
 	o = Options{Cluster: connect.ClusterName(p.config), Options: live.Options{Namespace: *p.config.Namespace, Clock: clock.RealClock{}}}
-	if o.Control, err = connect.Config(p.config); err != nil {
-		return o, fmt.Errorf("connect to the cluster: %w", err)
-	}
-	if p.target == "" {
-		return o, nil
-	}
-	if o.Target, err = connect.Config(connect.File(p.target)); err != nil {
-		return o, fmt.Errorf("--target-kubeconfig: %w", err)
-	}
-	return o, nil
+	o.Control, o.Target, err = connect.Both(p.config, p.target)
+	return o, err
 }

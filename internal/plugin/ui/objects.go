@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
 
 // Page is what the page about one object shows.
@@ -61,12 +62,6 @@ type Pod struct {
 	Budget  string `json:"budget,omitempty"`
 	Blocked bool   `json:"blocked,omitempty"`
 }
-
-// Times of the page about one object: it is read again settleTime after a change, and at least each refreshTime.
-const (
-	settleTime  = 250 * time.Millisecond
-	refreshTime = 10 * time.Second
-)
 
 // objects tells open pages that an object changed, by its UID and its name.
 type objects struct {
@@ -127,6 +122,7 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) {
 	go s.watchEvents(ctx, q, changed)
 	out := stream(w)
 	for {
+		began := s.options.Clock.Now()
 		page := s.pageOf(ctx, q)
 		if page.Node != nil && node.CompareAndSwap("", page.Node.Name) {
 			go s.watchPods(ctx, page.Node.Name, changed)
@@ -134,16 +130,8 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) {
 		if ctx.Err() != nil || out.send(encoded(page)) != nil {
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if !live.Await(ctx, s.options.Clock, changed, s.options.Clock.Since(began)) {
 			return
-		case <-s.options.Clock.After(refreshTime):
-		case <-changed:
-			select {
-			case <-ctx.Done():
-				return
-			case <-s.options.Clock.After(settleTime):
-			}
 		}
 	}
 }
