@@ -36,6 +36,8 @@ func Build(root string) (map[string]string, error) {
 		"dashboards.yaml":  b.kustomize("config/dashboards"),
 		"monitors.yaml":    b.file("config/servicemonitor/monitors.yaml"),
 		"certificate.yaml": b.file("config/webhook/cert-manager/certificate.yaml"),
+
+		"disruption-budgets.yaml": b.kustomize("config/disruption-budgets"),
 	} {
 		all[chartFiles+name] = generated + text
 	}
@@ -48,6 +50,7 @@ func Build(root string) (map[string]string, error) {
 		return nil, err
 	}
 	files["image-references"] = references
+	all["disruption-budgets.yaml"] = all[chartFiles+"disruption-budgets.yaml"]
 	for name, text := range files {
 		all["install/"+name] = text
 	}
