@@ -46,6 +46,8 @@ type remembered struct {
 	reboot lifecycle.Rebooting
 	token  tokenState
 	upkeep lifecycle.Upkeep
+	// permitted says that the disruption budgets permitted the disruption of the machine.
+	permitted bool
 	// The memory's lock guards the rest: other workers read it.
 
 	instance instance

@@ -112,7 +112,7 @@ func TestSelects(t *testing.T) {
 }
 
 func TestReasonOf(t *testing.T) {
-	set := Owner{Looked: true, Exists: true, Wanted: 3, Active: 3}
+	set := Owner{State: OwnerCurrent, Wanted: 3, Active: 3}
 	cases := []struct {
 		reason string
 		cause  Cause
@@ -124,12 +124,12 @@ func TestReasonOf(t *testing.T) {
 		{"it was unhealthy", Cause{Unwell: true, Owner: set}, v1alpha1.ReasonRemediation},
 		{"it was unhealthy, and the owner is unknown", Cause{Unwell: true}, v1alpha1.ReasonRemediation},
 		{"the owner is unknown", Cause{}, ""},
-		{"no owner", Cause{Owner: Owner{Looked: true}}, v1alpha1.ReasonManual},
-		{"the owner was deleted", Cause{Owner: Owner{Looked: true, Exists: true, Leaving: true, Wanted: 3}}, v1alpha1.ReasonScaleDown},
-		{"the deployment has a newer template", Cause{Owner: Owner{Looked: true, Exists: true, Superseded: true, Wanted: 2, Active: 2}}, v1alpha1.ReasonRollout},
+		{"no owner", Cause{Owner: Owner{State: OwnerNone}}, v1alpha1.ReasonManual},
+		{"the owner was deleted", Cause{Owner: Owner{State: OwnerLeaving, Wanted: 3}}, v1alpha1.ReasonScaleDown},
+		{"the deployment has a newer template", Cause{Owner: Owner{State: OwnerSuperseded, Wanted: 2, Active: 2}}, v1alpha1.ReasonRollout},
 		{"the set has as many as it wants", Cause{Owner: set}, v1alpha1.ReasonScaleDown},
-		{"the set has fewer than it wants", Cause{Owner: Owner{Looked: true, Exists: true, Wanted: 3, Active: 2}}, v1alpha1.ReasonManual},
-		{"the set has replaced it", Cause{Owner: Owner{Looked: true, Exists: true, Wanted: 3, Active: 3, Successor: true}}, v1alpha1.ReasonManual},
+		{"the set has fewer than it wants", Cause{Owner: Owner{State: OwnerCurrent, Wanted: 3, Active: 2}}, v1alpha1.ReasonManual},
+		{"the set has replaced it", Cause{Owner: Owner{State: OwnerCurrent, Wanted: 3, Active: 3, Successor: true}}, v1alpha1.ReasonManual},
 	}
 	for _, c := range cases {
 		if got := ReasonOf(c.cause); got != c.want {

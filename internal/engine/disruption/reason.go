@@ -18,17 +18,29 @@ type Cause struct {
 
 // Owner has the facts about the set that owns a machine, and about the set's deployment.
 type Owner struct {
-	// Looked says that the facts are known.
-	Looked bool
-	// Exists says that the machine has an owner and that it exists.
-	Exists bool
-	// Leaving says that the set, or its deployment, was deleted; Superseded that the deployment has a newer set.
-	Leaving, Superseded bool
+	State OwnerState
 	// Wanted is the wanted number of machines, Active the number of machines that are not under deletion.
 	Wanted, Active int
 	// Successor says that the owner created a machine after the deletion: it replaces the deleted machine.
 	Successor bool
 }
+
+// OwnerState is the state of the owner of a machine.
+type OwnerState string
+
+// The states of an owner.
+const (
+	// OwnerUnknown: the owner could not be read.
+	OwnerUnknown OwnerState = ""
+	// OwnerNone: the machine has no owner.
+	OwnerNone OwnerState = "None"
+	// OwnerLeaving: the set, or its deployment, was deleted.
+	OwnerLeaving OwnerState = "Leaving"
+	// OwnerSuperseded: the deployment has a newer set.
+	OwnerSuperseded OwnerState = "Superseded"
+	// OwnerCurrent: it keeps its machines.
+	OwnerCurrent OwnerState = "Current"
+)
 
 // ReasonOf returns the cause of a disruption; empty if it cannot be known. For an unknown cause all limits hold.
 func ReasonOf(c Cause) Reason {
@@ -41,8 +53,6 @@ func ReasonOf(c Cause) Reason {
 		return v1alpha1.ReasonRollout
 	case c.Unwell:
 		return v1alpha1.ReasonRemediation
-	case !c.Owner.Looked:
-		return ""
 	}
 	return c.Owner.reason()
 }
@@ -50,14 +60,17 @@ func ReasonOf(c Cause) Reason {
 // reason returns why a healthy machine was deleted. A set that deletes a machine has no fewer than it wants afterwards; after
 // the deletion by another client it creates a successor.
 func (o Owner) reason() Reason {
-	switch {
-	case !o.Exists:
+	switch o.State {
+	case OwnerUnknown:
+		return ""
+	case OwnerNone:
 		return v1alpha1.ReasonManual
-	case o.Leaving:
+	case OwnerLeaving:
 		return v1alpha1.ReasonScaleDown
-	case o.Superseded:
+	case OwnerSuperseded:
 		return v1alpha1.ReasonRollout
-	case o.Successor, o.Active < o.Wanted:
+	}
+	if o.Successor || o.Active < o.Wanted {
 		return v1alpha1.ReasonManual
 	}
 	return v1alpha1.ReasonScaleDown
