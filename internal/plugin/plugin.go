@@ -1,4 +1,4 @@
-// Package plugin is the kubectl plugin. The development tool millwright has the same commands. The plugin reads
+// Package plugin is the kubectl plugin. The development tool millwright has the same commands, except stop and resume. The plugin reads
 // clusters with the rights of the user. Only the commands of rollout write, and each writes one field of one deployment.
 package plugin
 
