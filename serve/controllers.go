@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
+	"github.com/millwright-dev/millwright/internal/controller/disruption"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -31,6 +32,8 @@ type assembly struct {
 	// owner has the identities of the control plane.
 	owner   identities
 	metrics *machine.Metrics
+	// disruptions are the metrics of disruption budgets; nil if the control cluster has none.
+	disruptions *disruption.Metrics
 	// approvals return the machines of each API for the approver, and sources watch them.
 	approvals csr.Fleets
 	sources   []csr.MachineSource

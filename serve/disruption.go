@@ -10,6 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/disruption"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
 // budgets returns the disruption budgets for the machines of one API; nil if the control cluster does not have their kind. If the
@@ -26,8 +27,11 @@ func budgets[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager
 	if err != nil {
 		return nil, fmt.Errorf("connect to disruption budgets: %w", err)
 	}
+	if a.disruptions == nil {
+		a.disruptions = disruption.NewMetrics(run.Metrics)
+	}
 	return disruption.New(disruption.Options[M]{
 		Budgets: a.term(lens.API()).Guarded(c), Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock,
-		Dialect: lens, Namespace: a.flags.NamespaceOf(lens.API()),
+		Dialect: lens, Namespace: a.flags.NamespaceOf(lens.API()), Metrics: a.disruptions,
 	}), nil
 }

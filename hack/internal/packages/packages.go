@@ -50,7 +50,6 @@ func Build(root string) (map[string]string, error) {
 		return nil, err
 	}
 	files["image-references"] = references
-	all["disruption-budgets.yaml"] = all[chartFiles+"disruption-budgets.yaml"]
 	for name, text := range files {
 		all["install/"+name] = text
 	}

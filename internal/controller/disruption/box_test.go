@@ -174,7 +174,7 @@ func TestRaceForTheLastPermit(t *testing.T) {
 						n := inUse.Add(1)
 						for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
 						}
-						time.Sleep(20 * time.Millisecond)
+						time.Sleep(300 * time.Millisecond)
 						inUse.Add(-1)
 						for l.Over(t.Context(), m.GetUID()) != nil {
 							time.Sleep(10 * time.Millisecond)

@@ -69,6 +69,11 @@ func (l *Ledger[M]) Due(ctx context.Context) []reconcile.Request {
 		return nil
 	}
 	out := l.admissible(now, budgets)
+	waiting := map[string]int{}
+	for _, w := range l.waiting {
+		waiting[w.budget]++
+	}
+	l.fleet.Metrics.show(l.fleet.Dialect.API(), budgets, waiting)
 	if sweeps {
 		l.swept = now
 		out = append(out, l.sweep(ctx, now, budgets)...)

@@ -29,6 +29,8 @@ type Options[M client.Object] struct {
 	// Dialect is the API of the machines, Namespace the only namespace of which Cached has machines; empty: it has all.
 	Dialect   dialect.Machines[M]
 	Namespace string
+	// Metrics may be nil.
+	Metrics *Metrics
 }
 
 // Ledger has the permits for the machines of one API.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +22,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	budgets "github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/controller/disruption"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -169,6 +172,38 @@ func TestOldestFirst(t *testing.T) {
 	third := openshiftMachine("m-03", "blue")
 	if got := l.Ask(t.Context(), third, deletion(third, start.Add(time.Hour))); !got.Permitted {
 		t.Errorf("a machine that does not ask any more does not block others: %+v", got)
+	}
+}
+
+// TestMetrics: by budget, of the machines of one API.
+func TestMetrics(t *testing.T) {
+	s := newServer(t, append(many(4, anOpenshiftMachine), budget("a", "1"), budget("b", "9"))...)
+	r := prometheus.NewRegistry()
+	m := disruption.NewMetrics(r)
+	l := disruption.New(disruption.Options[*machinev1.Machine]{Budgets: live{s}, Cached: s, Live: live{s}, Clock: s.clock, Dialect: openshift.Machines{}, Metrics: m})
+	for i := range 3 {
+		m := openshiftMachine(fmt.Sprintf("m-%02d", i), "blue")
+		l.Ask(t.Context(), m, deletion(m, start))
+	}
+	for _, want := range []string{"permits a 1, permits b 1, waiting a 2, waiting b 0", "permits b 1, waiting b 0"} {
+		s.clock.SetTime(s.clock.Now().Add(time.Minute))
+		l.Due(t.Context())
+		families, err := r.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range families {
+			for _, s := range f.Metric {
+				got = append(got, fmt.Sprint(strings.TrimPrefix(f.GetName(), "millwright_disruption_"), " ", s.Label[1].GetValue(), " ", s.Gauge.GetValue()))
+			}
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%q, want %q", text, want)
+		}
+		if err := s.WithWatch.Delete(t.Context(), budget("a", "1")); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

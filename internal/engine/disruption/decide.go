@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
@@ -49,9 +48,9 @@ func (b Budget) Decide(now time.Time, u Use, a Ask) Answer {
 	case l == nil, u.InUse+a.Ahead < most:
 		return Answer{Granted: true}
 	case most == 0 && !ends.IsZero():
-		return b.wait(fmt.Sprintf("permits no %s until %s", named(a.Reason), ends.Format(time.RFC3339)), ends)
+		return b.wait(fmt.Sprintf("permits no %s until %s", words[a.Reason], ends.Format(time.RFC3339)), ends)
 	case most == 0:
-		return b.wait("permits no "+named(a.Reason), ends)
+		return b.wait("permits no "+words[a.Reason], ends)
 	}
 	return b.wait(fmt.Sprintf("permits %s at a time, and the machine waits for its turn", counted(most)), ends)
 }
@@ -97,11 +96,10 @@ func (b Budget) Allowed(now time.Time, r Reason, machines int) (n int, limited b
 	return most, l != nil
 }
 
-func named(r Reason) string {
-	if r == "" {
-		return "disruption of an unknown cause"
-	}
-	return strings.ToLower(string(r[:1])) + string(r[1:])
+// words are the causes in messages.
+var words = map[Reason]string{
+	"": "disruption of an unknown cause", v1alpha1.ReasonRollout: "rollout", v1alpha1.ReasonRemediation: "remediation", v1alpha1.ReasonScaleDown: "scale-down",
+	v1alpha1.ReasonInterruption: "interruption", v1alpha1.ReasonReboot: "reboot", v1alpha1.ReasonManual: "manual disruption",
 }
 
 func counted(n int) string {
