@@ -33,6 +33,8 @@ const (
 	// lookEvery is how often budgets are read while machines wait, sweepEvery how often they are read in any case.
 	lookEvery  = 5 * time.Second
 	sweepEvery = 15 * time.Second
+	// recheckEvery is how often a machine with a permit is reconciled that is updated in place or rebooted.
+	recheckEvery = time.Minute
 	// forgottenAfter is when a machine that does not ask any more no longer counts as waiting.
 	forgottenAfter = 2*againAfter + time.Minute
 )
@@ -129,7 +131,10 @@ func (l *Ledger[M]) admissible(now time.Time, budgets []v1alpha1.MachineDisrupti
 // whose disruption may be over. Only an answer of the API server shows that a machine does not exist; a failed or denied read
 // shows nothing.
 func (l *Ledger[M]) sweep(ctx context.Context, now time.Time, budgets []v1alpha1.MachineDisruptionBudget) (out []reconcile.Request) {
-	held := map[types.UID]bool{}
+	held, rechecks := map[types.UID]bool{}, now.Sub(l.rechecked) >= recheckEvery
+	if rechecks {
+		l.rechecked = now
+	}
 	for i := range budgets {
 		for _, d := range budgets[i].Status.Disruptions {
 			if !l.fleet.sees(d) {
@@ -145,7 +150,7 @@ func (l *Ledger[M]) sweep(ctx context.Context, now time.Time, budgets []v1alpha1
 				}
 			default:
 				held[d.UID] = true
-				if !leaving {
+				if !leaving && rechecks {
 					out = append(out, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: d.Namespace, Name: d.Name}})
 				}
 			}

@@ -43,8 +43,9 @@ type Ledger[M client.Object] struct {
 	held map[types.UID]bool
 	// waiting are the machines that were refused.
 	waiting map[types.UID]waiter
-	// swept is when the permits were last compared with the machines, looked when the waiting machines were.
-	swept, looked time.Time
+	// swept is when the permits were last compared with the machines, looked when the waiting machines were, rechecked when machines
+	// with a permit were last reconciled for that.
+	swept, looked, rechecked time.Time
 }
 
 // New returns a ledger.

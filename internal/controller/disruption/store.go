@@ -47,7 +47,7 @@ const (
 	maxTries = 6
 )
 
-// read reads all budgets, in the order of their names. Without the kind there are none.
+// read reads all budgets, in the order of their names. Without the kind the list is empty.
 func (s *store) read(ctx context.Context) ([]v1alpha1.MachineDisruptionBudget, error) {
 	var list v1alpha1.MachineDisruptionBudgetList
 	err := s.client.List(ctx, &list)

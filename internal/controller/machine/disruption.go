@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,14 +32,19 @@ type permitAsker[M client.Object] struct{ *pass[M] }
 func (p permitAsker[M]) permit(ctx context.Context, begun lifecycle.Disrupting) lifecycle.Disruption {
 	d := p.Budgets.Ask(ctx, p.m, lifecycle.RequestPermit(begun, p.view, p.world, p.policy))
 	d.Governed, d.Asked = true, true
-	p.mem.permitted = d.Permitted && d.Message == ""
-	if d.Permitted && d.Message != "" {
+	switch {
+	case d.Permitted && d.Message == "":
+		p.mem.permitted = p.Clock.Now()
+	case d.Permitted:
 		p.log.Info("cannot record a disruption in its budget", "why", d.Message)
 	}
 	return d
 }
 
-// settle records a disruption that began without a permit, because it was forced or no budget existed, and releases the
+// permitAge is how long a disruption in progress relies on its last answer: a budget that was created since does not know of it.
+const permitAge = time.Minute
+
+// settle records a disruption that began without a permit, because it was forced or no budget existed then, and releases the
 // permit of a disruption that is over. A failure is repaired later: the machine asks again, or the budgets find out that the
 // machine does not exist.
 func (p permitAsker[M]) settle(ctx context.Context, out lifecycle.Outcome) {
@@ -49,15 +55,17 @@ func (p permitAsker[M]) settle(ctx context.Context, out lifecycle.Outcome) {
 	over := out.Did(lifecycle.RemoveFinalizer) || known && kind == lifecycle.DisruptingNothing
 	switch {
 	case over:
-		p.mem.permitted = false
+		p.mem.permitted = time.Time{}
 		if !p.Budgets.Holds(p.m.GetUID()) {
 			return
 		}
 		if err := p.Budgets.Over(ctx, p.m.GetUID()); err != nil {
 			p.log.Error(err, "cannot release the permit of a disruption that is over")
 		}
-	case !p.mem.permitted && (kind == lifecycle.DisruptingDeletion || kind == lifecycle.DisruptingUpdate):
-		p.permit(ctx, kind)
+	case kind == lifecycle.DisruptingDeletion || kind == lifecycle.DisruptingUpdate:
+		if p.Clock.Since(p.mem.permitted) >= permitAge {
+			p.permit(ctx, kind)
+		}
 	}
 }
 

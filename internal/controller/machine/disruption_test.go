@@ -160,6 +160,25 @@ func TestForcedDeletionIsRecorded(t *testing.T) {
 	}
 }
 
+// TestLaterBudgetsAreAsked: a budget that is created during a disruption gets to know of it, once a minute at most.
+func TestLaterBudgetsAreAsked(t *testing.T) {
+	g := gardenerRig(t)
+	l := g.governs()
+	l.answer = lifecycle.Disruption{Permitted: true}
+	g.settle()
+	g.pod("db-0", true)
+	g.delete()
+	g.passes(3)
+	if len(l.asked) != 1 || l.asked[0].Begun {
+		t.Fatalf("asked %+v", l.asked)
+	}
+	g.clock.Step(time.Minute)
+	g.passes(3)
+	if len(l.asked) != 2 || !l.asked[1].Begun {
+		t.Errorf("asked %+v", l.asked)
+	}
+}
+
 // TestUpdateWaitsForBudget: the node is not marked, cordoned or drained, and the permit ends with the update.
 func TestUpdateWaitsForBudget(t *testing.T) {
 	g := gardenerRig(t)

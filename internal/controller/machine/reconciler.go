@@ -144,7 +144,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.world.Requests = p.mem.lastRequest.known(p.view.Recorded.Requests)
 	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.reported.preserveFault
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
-	p.world.Disruption = lifecycle.Disruption{Governed: p.Budgets != nil, Permitted: p.mem.permitted}
+	p.world.Disruption = lifecycle.Disruption{Governed: p.Budgets != nil, Permitted: !p.mem.permitted.IsZero()}
 	ctx = pace.WithClass(ctx, lifecycle.Turn(p.view, p.memory.shortages.any()))
 	p.observe(ctx)
 	p.world.Token = p.token().state()
