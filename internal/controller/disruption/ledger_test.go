@@ -218,11 +218,7 @@ func TestSweep(t *testing.T) {
 	g.Ask(t.Context(), foreign, deletion(foreign, start))
 	sweep := func() []string {
 		s.clock.SetTime(s.clock.Now().Add(time.Minute))
-		var out []string
-		for _, r := range s.openshiftDue(t, l) {
-			out = append(out, r)
-		}
-		return out
+		return s.openshiftDue(t, l)
 	}
 	s.unlisted = errors.New("the API server does not answer")
 	sweep()
