@@ -157,7 +157,7 @@ func (l *Ledger[M]) sweep(ctx context.Context, now time.Time, budgets []v1alpha1
 		}
 		l.refresh(ctx, now, budgets[i].Name)
 	}
-	l.held = held
+	l.held.replace(held)
 	return out
 }
 

@@ -39,8 +39,7 @@ type Ledger[M client.Object] struct {
 	clock   clock.PassiveClock
 	budgets *store
 	fleet   *fleet[M]
-	// held are the machines that have a permit, as far as is known.
-	held map[types.UID]bool
+	held    *holders
 	// waiting are the machines that were refused.
 	waiting map[types.UID]waiter
 	// swept is when the permits were last compared with the machines, looked when the waiting machines were, rechecked when machines
@@ -52,7 +51,7 @@ type Ledger[M client.Object] struct {
 func New[M client.Object](o Options[M]) *Ledger[M] {
 	return &Ledger[M]{
 		clock: o.Clock, budgets: &store{client: o.Budgets, clock: o.Clock}, fleet: &fleet[M]{Options: o, counts: map[string]count{}},
-		held: map[types.UID]bool{}, waiting: map[types.UID]waiter{},
+		held: &holders{all: map[types.UID]bool{}}, waiting: map[types.UID]waiter{},
 	}
 }
 
@@ -101,7 +100,7 @@ func (l *Ledger[M]) Ask(ctx context.Context, m client.Object, r lifecycle.Permit
 		return l.refused(budgets[i].Name, q, answer)
 	}
 	delete(l.waiting, m.GetUID())
-	l.held[m.GetUID()] = true
+	l.held.set(m.GetUID(), true)
 	return lifecycle.Disruption{Permitted: true}
 }
 
@@ -174,11 +173,7 @@ func (f *fleet[M]) permit(q question, now time.Time) v1alpha1.Disruption {
 }
 
 // Holds reports whether the machine has a permit, as far as this process knows.
-func (l *Ledger[M]) Holds(machine types.UID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.held[machine]
-}
+func (l *Ledger[M]) Holds(machine types.UID) bool { return l.held.has(machine) }
 
 // Over removes the permits of a machine whose disruption is over.
 func (l *Ledger[M]) Over(ctx context.Context, machine types.UID) error {
@@ -187,7 +182,7 @@ func (l *Ledger[M]) Over(ctx context.Context, machine types.UID) error {
 	if err := l.budgets.releaseAll(ctx, machine); err != nil {
 		return err
 	}
-	delete(l.held, machine)
+	l.held.set(machine, false)
 	delete(l.waiting, machine)
 	return nil
 }
