@@ -81,7 +81,7 @@ func named(names []string) []statement {
 	return slices.DeleteFunc(slices.Clone(statements), func(s statement) bool { return !slices.Contains(names, s.name) })
 }
 
-// Wrong says how the run breaks the named statements, with at most twenty messages. It is empty if no statement is broken.
+// Wrong returns the messages about broken statements, at most twenty; empty if no named statement is broken.
 func Wrong(r Run, names ...string) string {
 	var out []string
 	for _, v := range Judge(r, names...) {
