@@ -26,7 +26,7 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	body    []byte
-	// after is the operation that continues after the answer; nil if there is none.
+	// after is the operation that continues after the answer; nil if no operation does.
 	after *operation
 }
 

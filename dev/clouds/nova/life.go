@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// place finds a host with capacity. If there is none, the server was accepted nevertheless, and fails.
+// place finds a host with capacity. If no host has capacity, the server was accepted nevertheless, and fails.
 func (k buying) place(s *server) {
 	if k.closed[s.zone] {
 		s.fault = &fault{500, "No valid host was found. ", k.now}

@@ -135,7 +135,7 @@ func (l *auditLog) take(line []byte) error {
 const eviction = "create pods/eviction"
 
 // last is the latest write that is neither an eviction nor a heartbeat; the zero write
-// if there is none.
+// if there is no such write.
 func (l *auditLog) last() write {
 	for _, w := range slices.Backward(l.writes) {
 		if w.what() != eviction && !w.by(heart) {

@@ -32,7 +32,7 @@ func Programs() []string {
 type Assets struct {
 	// Dir is the box's own folder, or the user's folder if it has all requested programs. It is a valid KUBEBUILDER_ASSETS.
 	Dir string
-	// UserDir is the folder of the user's KUBEBUILDER_ASSETS, whose programs take precedence; "" if there is none.
+	// UserDir is the folder of the user's KUBEBUILDER_ASSETS, whose programs take precedence; "" by default.
 	UserDir string
 }
 

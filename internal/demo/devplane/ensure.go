@@ -62,7 +62,7 @@ func Ensure(ctx context.Context, opts BuildOptions) (Assets, error) {
 	return Assets{Dir: dir, UserDir: user}, err
 }
 
-// userDir is the folder of the user's own programs; "" if there is none.
+// userDir is the folder of the user's own programs; "" by default.
 func userDir() (string, error) {
 	dir := os.Getenv(AssetsEnv)
 	if dir == "" {

@@ -125,7 +125,7 @@ var choiceMutants = []Mutant{
 		ID: "machine/zone-is-not-kept", File: "spread.go", Func: "instances.chosen",
 		From:  "s.world.Session.Origin.ChosenZone = i.Zone",
 		To:    "_ = i.Zone",
-		Note:  "a new process spreads machines as if there were none yet",
+		Note:  "a new process spreads machines as if no machine existed yet",
 		Finds: "TestSpreadAfterARestart",
 	},
 	{

@@ -199,13 +199,13 @@ var mendMutants = []Mutant{
 		From: `		(*input).relent,
 `,
 		To:    "",
-		Finds: "TestNamedGoFirst", Note: "a set deletes a working machine although another set was told to delete machines that were counted on; one of thousands of worlds shows it",
+		Finds: "TestNamedGoFirst", Note: "a set deletes a working machine although another set has the order to delete machines that were counted on; one of thousands of worlds shows it",
 	},
 	{
 		ID: "rollout/keeps-last", File: "decide.go", Func: "setState.turn",
 		From:  "return 0",
 		To:    "return 3",
-		Finds: "TestNamedGoFirst", Note: "a set is told to keep its machines after other sets deleted theirs, if the API server accepts it; one of thousands of worlds shows it",
+		Finds: "TestNamedGoFirst", Note: "a set gets the order to keep its machines after other sets deleted theirs, if the API server accepts it; one of thousands of worlds shows it",
 	},
 	{
 		ID: "machinedeployment/counted-twice", File: "observe.go", Func: "observation.liveMachines",

@@ -111,7 +111,7 @@ func (g *generator) constantsIn(dir string) groups {
 	return g.constants[dir]
 }
 
-// imported is the folder of a package of the module that the file imports under the name; empty if there is none.
+// imported is the folder of a package of the module that the file imports under the name; empty if the file imports no such package.
 func (g *generator) imported(name string) string {
 	for _, spec := range g.syntax.Imports {
 		value, err := strconv.Unquote(spec.Path.Value)

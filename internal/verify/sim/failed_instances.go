@@ -13,7 +13,7 @@ import (
 type instanceFailureProfile struct {
 	// failsInstances: some accepted instances fail to start.
 	failsInstances bool
-	// endless is the permanent fault of a world in which instances fail; empty: there is none.
+	// endless is the permanent fault of a world in which instances fail; empty: no permanent fault.
 	endless permanentFault
 }
 

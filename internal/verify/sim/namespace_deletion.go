@@ -141,7 +141,7 @@ func (w *World) finishNamespaceDeletion() {
 	})
 }
 
-// remains names an object that is left; empty if there is none.
+// remains names an object that is left; empty if no object is left.
 func (w *World) remains() string {
 	if why := w.judge.Leftover(); why != "" {
 		return why

@@ -13,7 +13,7 @@ func (w *World) mayRegister(k *kubelet) bool {
 	return n == nil || w.leftBy(n) != nil
 }
 
-// leftBy returns the former kubelet of the Node, whose instance does not exist any more; nil if there is none. A Node with a
+// leftBy returns the former kubelet of the Node, whose instance does not exist any more; nil if the Node has no such kubelet. A Node with a
 // provider ID stays the Node of that instance, whichever kubelet reports to it: here the new kubelet waits until users have
 // deleted the Node. If kubelets need certificates, no kubelet gets one for an existing Node. Users delete the Nodes that
 // hostile kubelets leave.

@@ -56,7 +56,7 @@ func (w *World) clusterOf(s *store.Store) connectivity.Cluster {
 // out reports whether controllers cannot reach the API server at the time.
 func (w *World) out(s *store.Store, at time.Time) bool { return w.outageOf(s, at) != nil }
 
-// outageOf is the outage of the API server at the time; nil if there is none.
+// outageOf is the outage of the API server at the time; nil if it has no outage.
 func (w *World) outageOf(s *store.Store, at time.Time) *outage {
 	if n := len(w.outages); n > 0 && w.outages[n-1].of == s && w.outages[n-1].at(at) {
 		return &w.outages[n-1]

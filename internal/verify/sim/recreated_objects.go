@@ -62,7 +62,7 @@ func (w *World) recreationActions() []func() {
 	return []func(){w.recreateMachine, w.recreateMachine, w.recreateAll}
 }
 
-// recordedInstance returns an instance that a machine has recorded, and that machine; nil if there is none. The machine has no
+// recordedInstance returns an instance that a machine has recorded, and that machine; nil if no such machine exists. The machine has no
 // controller and is not being deleted.
 func (w *World) recordedInstance() (*cloud.Machine, client.Object) {
 	var fit []*cloud.Machine

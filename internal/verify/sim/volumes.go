@@ -90,7 +90,7 @@ func (w *World) database(n int) *corev1.Pod {
 	return pod
 }
 
-// attachment returns the attachment of volume n, to any node; nil if there is none.
+// attachment returns the attachment of volume n, to any node; nil if it is not attached.
 func (w *World) attachment(n int) *storagev1.VolumeAttachment {
 	for _, a := range objects(w, &storagev1.VolumeAttachment{}) {
 		if ptr.Deref(a.Spec.Source.PersistentVolumeName, "") == volumeName(n) {

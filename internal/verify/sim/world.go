@@ -177,7 +177,7 @@ func (w *World) between(a, b int) int    { return a + w.rng.IntN(b-a+1) }
 // else.
 func (w *World) faulty(f fault) bool { return w.chance(w.profile.percent[f]) && !w.calm }
 
-// pick chooses one element of all; false: there is none.
+// pick chooses one element of all; false: all is empty.
 func pick[T any](w *World, all []T) (one T, ok bool) {
 	if len(all) == 0 {
 		return one, false
