@@ -44,8 +44,8 @@ func Writes(dir string) ([]checker.Event, error) {
 // promises are the checker's statements about drains, hooks and bounds, which need an audit log.
 var promises = []string{"drain-first", "hooks", "wanted-stays", "held-first", "node-last", "released-last", "set-bound", "surge", "unavailable"}
 
-// Promises judges drains, hooks and bounds by the events of a run and the audit log in a folder. It returns a table for people,
-// and the violations. A statement whose falsified record the checker accepts is a violation, too.
+// Promises judges drains, hooks and bounds by the events of a run and the audit log of a folder. It returns a table for people, and the
+// violations; a promise whose falsified record the checker accepts is one, too.
 func Promises(run checker.Run, dir string) (table string, broken []string, err error) {
 	writes, err := Writes(dir)
 	if err != nil {

@@ -21,7 +21,7 @@ type Mutation struct {
 	Finds []string
 	// Dialects are the dialects that show the defect; empty: both.
 	Dialects []string
-	// Setting makes the world a world that soon shows the defect; nil keeps the world of the seed.
+	// Setting changes the world so that it soon shows the defect; nil keeps the world of the seed.
 	Setting func(*profile)
 	// Provider and Client wrap the controllers' access. View, Record and Member change the results of lenses, Aged changes the
 	// view at a given time.
