@@ -113,7 +113,7 @@ func (c *Cloud) attach(id string, now time.Time) {
 	})
 }
 
-// bury deletes a server. Ports that a client created separately stay; ports that Nova created are deleted.
+// bury deletes a server. Ports that were created separately stay, those that Nova created are deleted.
 func (c *Cloud) bury(s server) {
 	c.all.Delete(s.id)
 	for _, p := range s.ports {
