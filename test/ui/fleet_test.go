@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/examples"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
@@ -119,6 +120,7 @@ func TestLivingFleet(t *testing.T) {
 	b.visit("#/object/machine.openshift.io/Machine/" + held.Namespace + "/" + held.Name)
 	b.awaits("Life", "storage-operator", "Node "+held.Status.NodeRef.Name)
 	b.picture("ui-machine")
+	rollOut(t, f, b)
 	b.scheme("dark")
 	b.visit("#/?by=zone")
 	b.awaits("Wrong now")
@@ -130,6 +132,22 @@ func TestLivingFleet(t *testing.T) {
 	if os.Getenv("PICTURES") != "" {
 		t.Log("pictures are in", os.Getenv("PICTURES"))
 	}
+}
+
+// rollOut changes the template of the sample deployment, and follows the rollout on its page to the end.
+func rollOut(t *testing.T, f *fleet.Fleet, b *browser) {
+	t.Helper()
+	d := &v1beta1.MachineDeployment{}
+	d.Namespace, d.Name = fleet.OpenShiftNamespace, "mill"
+	b.visit("#/object/machine.openshift.io/MachineDeployment/" + d.Namespace + "/" + d.Name)
+	b.awaits("successfully rolled out", "at most 4 machines")
+	patch(t, f, d, `{"metadata":{"annotations":{"kubernetes.io/change-cause":"larger machines"}},"spec":{"template":{"spec":{"providerSpec":{"value":{"numCores":8,"createLatency":"4s"}}}}}}`)
+	b.until(`["new", "old", "new-waits"].every(c => document.querySelector(".chart > svg > rect." + c))`)
+	b.until(`document.querySelector(".chart > svg").getAttribute("aria-label").includes("2 new, available")`)
+	evaluate[any](b, `document.querySelector("[aria-label=rollout]").scrollIntoView(), scrollBy(0, -70)`)
+	b.picture("ui-rollout")
+	b.awaits("successfully rolled out", "larger machines", "--to-revision=1")
+	b.picture("ui-rolled")
 }
 
 // oneOf is a Running machine of the sample set.

@@ -74,3 +74,6 @@ func Follow(ctx context.Context, o Options) (*Fleet, error) {
 // Subscribe returns a channel of changes, of which the first is the whole fleet. It is closed if its reader does not
 // keep up. The function ends it.
 func (f *Fleet) Subscribe() (<-chan Change, func()) { return f.feed.subscribe() }
+
+// Samples are the recorded samples of the deployment with this UID, the oldest first.
+func (f *Fleet) Samples(deployment string) []Sample { return f.feed.samples(deployment) }

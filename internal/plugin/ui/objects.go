@@ -28,6 +28,8 @@ type Page struct {
 	UID     string           `json:"uid,omitempty"`
 	History *explain.History `json:"history,omitempty"`
 	Node    *NodePage        `json:"node,omitempty"`
+	Rollout *RolloutPage     `json:"rollout,omitempty"`
+	Check   *CheckPage       `json:"check,omitempty"`
 	YAML    string           `json:"yaml,omitempty"`
 	Error   string           `json:"error,omitempty"`
 }
@@ -146,6 +148,8 @@ func (s *Server) pageOf(ctx context.Context, q collect.Question) Page {
 	if d.Object != nil {
 		p.UID = string(d.Object.GetUID())
 		p.YAML = yamlOf(d.Object)
+		p.Check = checkPage(d)
+		p.Rollout = rolloutPage(now, d, s.fleet.Samples(p.UID))
 	}
 	return p
 }

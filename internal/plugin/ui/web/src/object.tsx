@@ -1,6 +1,8 @@
 // The page of one object: why it is as it is, and of a machine its life, its node and its pods.
 
 import { usePage, type Fleet } from "./live";
+import { CheckBox } from "./check";
+import { RolloutBox } from "./rollout";
 import { AnswerBox, Causes, Command, ObjectLink, short, StateMark } from "./parts";
 import { Bar } from "./fleet";
 import type { Branch, Happened, NodePage, Row, Subject } from "./types";
@@ -17,7 +19,7 @@ export function ObjectPage({ subject: s, fleet, now, beside }: { subject: Subjec
       )}
       <datalist id="others">{others.slice(0, 500).map((r) => <option key={r.id} value={key(r)} />)}</datalist>
       <div class={other ? "two" : ""}>
-        <One subject={s} fleet={fleet} now={now} />
+        <One key={s.kind + key(s)} subject={s} fleet={fleet} now={now} />
         {other && <One subject={other} fleet={fleet} now={now} />}
       </div>
     </>
@@ -39,6 +41,8 @@ function One({ subject: s, fleet, now }: { subject: Subject; fleet: Fleet; now: 
         <>
           <AnswerBox a={page.answer} now={now} />
           {row && <Facts row={row} fleet={fleet} now={now} />}
+          {page.rollout && <RolloutBox rollout={page.rollout} now={now} />}
+          {page.check && <CheckBox check={page.check} now={now} />}
           {page.history && <Life events={page.history.events ?? []} now={now} />}
           {page.node && <NodeBox node={page.node} now={now} />}
           {page.answer.tree?.parts && <Tree branch={page.answer.tree} fleet={fleet} now={now} />}

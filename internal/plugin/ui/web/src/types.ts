@@ -37,7 +37,32 @@ export interface NodePage {
 
 export interface Page {
   at: string; answer: Answer; uid?: string; history?: { events: Happened[] | null; gaps?: string[]; where?: string; expires?: string };
-  node?: NodePage; yaml?: string; error?: string;
+  node?: NodePage; rollout?: RolloutPage; check?: CheckPage; yaml?: string; error?: string;
+}
+
+export interface SetSample { id: string; machines: number; available: number; deleting: number }
+
+// Sample is how many machines the sets of a deployment have at a time; created: by creation times alone.
+export interface Sample { at: string; created?: boolean; sets: SetSample[] | null }
+
+export interface RolledSet { id: string; name: string; created: string; revision?: number; current?: boolean; wanted: number }
+
+export interface Bounds { surge: string; unavailable: string; most: number; least: number; deleting?: boolean }
+
+export interface Revision { revision: number; machineSet: string; machines: number; present: boolean; changeCause?: string; undo?: string; refused?: string }
+
+export interface RolloutPage {
+  strategy: string; paused?: boolean; wanted: number; bounds?: Bounds; status: string; problem?: boolean; done?: boolean;
+  sets: RolledSet[] | null; samples: Sample[] | null; holders?: Answer[]; revisions: Revision[] | null;
+}
+
+export interface CheckedMachine extends Subject { state: string; message: string; due?: string; act?: string; why?: string; hold?: string }
+
+export interface CheckPage {
+  expected: number; healthy: number; missing?: number; max: number; remaining: number; allowed: boolean; maxUnhealthy?: string;
+  remediation: string; sentence: string; doubts?: string[];
+  breaker: { mode: string; rate: string; stormShare: number; cooldown: string; storms?: string[] };
+  machines: CheckedMachine[] | null; cut?: number; recent?: { machine: string; at: string }[];
 }
 
 // severity is the order of states, the worst first; it is the order of `kubectl machine why`.
