@@ -1,18 +1,27 @@
 package ui_test
 
 import (
+	"fmt"
+	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/plugin/live"
+	"github.com/millwright-dev/millwright/internal/plugin/ui"
 )
 
 // view is a page of a world, and a text that it shows.
@@ -32,6 +41,7 @@ func (w *world) views() []view {
 		{object(machinev1.GroupName, "Machine", "mill-bad"), "no such subnet"},
 		{object(v1alpha1.GroupName, "MachineDeployment", "rolled"), "What holds it up"},
 		{object(machinev1.GroupName, "MachineHealthCheck", "watch"), "What it would remediate now"},
+		{"#/plan?about=" + url.QueryEscape("MachineSet/"+machinev1.GroupName+"/"+w.namespace+"/watched"), "Plan the change"},
 	}
 }
 
@@ -97,6 +107,9 @@ func TestViews(t *testing.T) {
 	for _, v := range views {
 		b.visit(v.hash)
 		b.awaits(v.text)
+		if evaluate[bool](b, `!!document.querySelector("[aria-label=actions]")`) {
+			t.Errorf("%s offers actions, which no user has allowed", v.hash)
+		}
 	}
 	b.visit(views[2].hash)
 	b.awaits("at most 5 machines", "at least 2 available", "rolled-large-y", "cause <img", "--to-revision=1", "new, not available", "old, available")
@@ -122,7 +135,7 @@ func (b *browser) tabTo(expression string) {
 	b.t.Helper()
 	for range 80 {
 		do(b, chromedp.KeyEvent(kb.Tab))
-		if evaluate[bool](b, "(e => "+expression+")(document.activeElement)") {
+		if evaluate[bool](b, "(e => !!("+expression+"))(document.activeElement)") {
 			return
 		}
 	}
@@ -152,4 +165,118 @@ func TestViewsByKeyboard(t *testing.T) {
 		t.Errorf("the address is %s", at)
 	}
 	b.calm()
+}
+
+// TestPlanView: a change of an object and a manifest are planned by keyboard, an objection names its field, and nothing
+// is stored.
+func TestPlanView(t *testing.T) {
+	w := newWorld(t)
+	views := w.views()
+	b := openBrowser(t)
+	do(b, chromedp.Navigate(serve(t, w.namespace)))
+	b.visit(views[4].hash)
+	b.awaits(views[4].text)
+	b.tabTo(`e.labels?.[0]?.textContent.startsWith("Machines")`)
+	do(b, chromedp.KeyEvent("5"))
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.awaits("What would happen", "spec.replicas: 3 → 5", "create ")
+	b.picture("plan")
+	for _, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		b.accessible(scheme + ", a plan")
+	}
+	b.width(390)
+	if wide := evaluate[int64](b, "document.documentElement.scrollWidth"); wide > 390 {
+		t.Errorf("a plan is %d pixels wide on a screen of 390", wide)
+	}
+	b.width(1280)
+	const manifest = "{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: %q}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}}}}"
+	do(b, chromedp.SendKeys("textarea", fmt.Sprintf(manifest, attack)))
+	b.tabTo(`e.textContent == "Plan the manifest"`)
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.awaits("manifest: read MachineSet <img", "invalid resource name")
+	evaluate[string](b, `document.querySelector("textarea").value = ""`)
+	do(b, chromedp.SendKeys("textarea", fmt.Sprintf(manifest, "planned")))
+	b.tabTo(`e.textContent == "Plan the manifest"`)
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.awaits("MachineSet "+w.namespace+"/planned is created", "create 2 machines")
+	var sets machinev1.MachineSetList
+	if err := w.List(t.Context(), &sets, client.InNamespace(w.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sets.Items {
+		if s.Name == "planned" || s.Name == "watched" && *s.Spec.Replicas != 3 {
+			t.Errorf("set %s with %d machines is stored", s.Name, *s.Spec.Replicas)
+		}
+	}
+	if evaluate[bool](b, "'attacked' in window") {
+		t.Error("a text ran as a script")
+	}
+}
+
+// TestActionsView: an action shows its command and its plan, waits for a confirmation, and is logged. All of it works by
+// keyboard.
+func TestActionsView(t *testing.T) {
+	w := newWorld(t)
+	views := w.views()
+	log := &syncBuffer{}
+	env := devplanetest.Start(t)
+	b := openBrowser(t)
+	do(b, chromedp.Navigate(serveFrom(t, ui.Options{Cluster: "test", ActionLog: log, Options: live.Options{Control: env.Config, Namespace: w.namespace, Clock: clock.RealClock{}}})))
+	b.visit(views[2].hash)
+	b.awaits("Pause the rollout", "Return to an earlier revision")
+	b.visit("#/object/machine.openshift.io/Machine/" + w.namespace + "/watched-a")
+	b.awaits("Delete and replace")
+	const command = "kubectl delete machines.machine.openshift.io/watched-a"
+	b.tabTo(`e.textContent == "Delete and replace …"`)
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.awaits(command, "What would happen")
+	b.picture("action")
+	for _, scheme := range []string{"dark", "light"} {
+		b.scheme(scheme)
+		b.accessible(scheme + ", an action")
+	}
+	b.width(390)
+	if wide := evaluate[int64](b, "document.documentElement.scrollWidth"); wide > 390 {
+		t.Errorf("an action is %d pixels wide on a screen of 390", wide)
+	}
+	b.tabTo(`e.textContent == "Cancel"`)
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.until(`!document.body.innerText.includes("` + command + `")`)
+	m := &machinev1.Machine{}
+	key := client.ObjectKey{Namespace: w.namespace, Name: "watched-a"}
+	if err := w.Get(t.Context(), key, m); err != nil || log.String() != "" {
+		t.Fatalf("without a confirmation: %v, log %q", err, log)
+	}
+	b.tabTo(`e.textContent == "Delete and replace …"`)
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.awaits(command)
+	b.tabTo(`e.textContent == "Delete and replace: Machine watched-a"`)
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.awaits("The API server has accepted: Delete and replace: Machine watched-a")
+	if err := w.Get(t.Context(), key, m); !apierrors.IsNotFound(err) {
+		t.Errorf("the machine exists: %v", err)
+	}
+	if !strings.Contains(log.String(), command+" -n "+w.namespace) || !strings.Contains(log.String(), "done") {
+		t.Errorf("the log is %q", log)
+	}
+	b.calm()
+}
+
+// syncBuffer is a log that a server writes while a test reads it.
+type syncBuffer struct {
+	sync.Mutex
+	text strings.Builder
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.Lock()
+	defer s.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.Lock()
+	defer s.Unlock()
+	return s.text.String()
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/plugin/act"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
@@ -30,8 +31,10 @@ type Page struct {
 	Node    *NodePage        `json:"node,omitempty"`
 	Rollout *RolloutPage     `json:"rollout,omitempty"`
 	Check   *CheckPage       `json:"check,omitempty"`
-	YAML    string           `json:"yaml,omitempty"`
-	Error   string           `json:"error,omitempty"`
+	// Actions are empty unless the user allows them.
+	Actions []act.Offer `json:"actions,omitempty"`
+	YAML    string      `json:"yaml,omitempty"`
+	Error   string      `json:"error,omitempty"`
 }
 
 // NodePage is the node of a machine with its pods.
@@ -149,9 +152,21 @@ func (s *Server) pageOf(ctx context.Context, q collect.Question) Page {
 		p.UID = string(d.Object.GetUID())
 		p.YAML = yamlOf(d.Object)
 		p.Check = checkPage(d)
+		p.Actions = s.offers(now, d)
 		p.Rollout = rolloutPage(now, d, s.fleet.Samples(p.UID))
 	}
 	return p
+}
+
+func (s *Server) offers(now time.Time, d collect.Detail) []act.Offer {
+	if s.options.ActionLog == nil {
+		return nil
+	}
+	o := act.Object{Object: d.Object}
+	if d.Deployed != nil {
+		o.Sets = d.Deployed.Sets
+	}
+	return act.Offers(now, o)
 }
 
 // yamlOf is the object as `kubectl get -o yaml` prints it.

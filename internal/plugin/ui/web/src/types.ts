@@ -37,7 +37,7 @@ export interface NodePage {
 
 export interface Page {
   at: string; answer: Answer; uid?: string; history?: { events: Happened[] | null; gaps?: string[]; where?: string; expires?: string };
-  node?: NodePage; rollout?: RolloutPage; check?: CheckPage; yaml?: string; error?: string;
+  node?: NodePage; rollout?: RolloutPage; check?: CheckPage; actions?: Offer[]; yaml?: string; error?: string;
 }
 
 export interface SetSample { id: string; machines: number; available: number; deleting: number }
@@ -72,3 +72,18 @@ export const rank = (s: State): number => severity.indexOf(s);
 
 // wrong are the states in which a person may have to act.
 export const wrong: State[] = ["Stuck", "Failed", "Degraded", "Waiting", "Unknown"];
+
+export interface PlanRequest { manifest?: string; namespace?: string; object?: Subject; patch?: unknown; delete?: boolean }
+
+export interface Planned { api: string; kind: string; namespace: string; name: string; created: number; deleted: number; rest: number; waits?: string[]; lines: { depth: number; text: string }[] | null }
+
+export interface Plan {
+  nothing?: boolean; notes?: string[]; unknown?: string[]; plans: Planned[] | null;
+  changes: { api: string; kind: string; namespace: string; name: string; verb: string; effect?: string; fields?: { path: string; from: string; to: string }[] }[] | null;
+}
+
+export interface Offer { name: string; label: string; value?: string; default?: string }
+
+export interface ActionRequest { action: string; object: Subject; value?: string; confirm?: boolean; uid?: string; line?: string }
+
+export interface Action { label: string; line: string; uid: string; plan?: Plan; done?: boolean }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apply, emptyFleet } from "./live";
 import type { RolledSet, Row, Sample, State } from "./types";
-import { begin, columns, fleetAddress, grouped, matches, merged, objectAddress, parseRoute, segments, since, troublesOf } from "./view";
+import { begin, columns, fleetAddress, grouped, keyOf, matches, merged, nested, objectAddress, parseKey, parseRoute, planAddress, segments, since, troublesOf } from "./view";
 
 const row = (name: string, more: Partial<Row> = {}): Row => ({
   id: name, kind: "Machine", api: "machine.openshift.io", namespace: "blue", name, state: "Healthy", created: "2026-01-02T12:00:00Z", ...more,
@@ -20,6 +20,20 @@ test("addresses lead to the views that they are of", () => {
   }
   const o = { api: "a.b", kind: "Machine", namespace: "n/%", name: "x?y" };
   assert.deepEqual(parseRoute(objectAddress(o, "c/d")), { page: "object", ...o, beside: "c/d" });
+});
+
+test("a plan's address names the object", () => {
+  const o = { kind: "MachineSet", api: "a.b", namespace: "n", name: "x" };
+  assert.deepEqual(parseRoute(planAddress(o)), { page: "plan", about: "MachineSet/a.b/n/x" });
+  assert.deepEqual(parseKey(keyOf(o)), o);
+  for (const key of ["", "a/b/c", "a/b//d", "a/b/c/d/e"]) assert.equal(parseKey(key), undefined, key);
+});
+
+test("a field and a value are a merge patch", () => {
+  assert.deepEqual(nested("spec.replicas", "3"), { spec: { replicas: 3 } });
+  assert.deepEqual(nested(" a.b ", "m5.large"), { a: { b: "m5.large" } });
+  assert.deepEqual(nested("a", '{"b":[1]}'), { a: { b: [1] } });
+  assert.deepEqual(nested("a", " "), { a: null });
 });
 
 test("a damaged address shows the fleet", () => {

@@ -1,6 +1,6 @@
 // The state of the fleet's view is in the address behind #, so that a view can be sent.
 
-import { rank, wrong, type RolledSet, type Row, type Sample } from "./types";
+import { rank, wrong, type RolledSet, type Row, type Sample, type Subject } from "./types";
 
 export const dimensions = ["set", "zone", "type", "provider", "phase", "namespace"] as const;
 export type Dimension = (typeof dimensions)[number];
@@ -9,7 +9,8 @@ export interface View { text: string; by: Dimension; states: string[] }
 
 export type Route =
   | { page: "fleet"; view: View }
-  | { page: "object"; api: string; kind: string; namespace: string; name: string; beside: string };
+  | { page: "object"; api: string; kind: string; namespace: string; name: string; beside: string }
+  | { page: "plan"; about: string };
 
 const path = (...parts: string[]) => "#/" + parts.map(encodeURIComponent).join("/");
 
@@ -21,6 +22,7 @@ export function parseRoute(hash: string): Route {
     const [, api, kind, namespace, name] = parts as [string, string, string, string, string];
     return { page: "object", api, kind, namespace, name, beside: q.get("beside") ?? "" };
   }
+  if (place === "plan") return { page: "plan", about: q.get("about") ?? "" };
   const by = q.get("by") as Dimension;
   const states = (q.get("states") ?? "").split(",").filter(Boolean);
   return { page: "fleet", view: { text: q.get("q") ?? "", by: dimensions.includes(by) ? by : "set", states } };
@@ -45,6 +47,30 @@ export function fleetAddress(v: View): string {
 
 export function objectAddress(o: { api?: string; kind: string; namespace?: string; name: string }, beside = ""): string {
   return path("object", o.api ?? "", o.kind, o.namespace ?? "", o.name) + (beside ? "?beside=" + encodeURIComponent(beside) : "");
+}
+
+// keyOf names an object in an address, and in the lists of objects that inputs suggest.
+export const keyOf = (o: { api?: string; kind: string; namespace?: string; name: string }): string => [o.kind, o.api, o.namespace, o.name].join("/");
+
+export const planAddress = (o: Parameters<typeof keyOf>[0]): string => "#/plan?about=" + encodeURIComponent(keyOf(o));
+
+// parseKey returns the object of a key; undefined if it is none.
+export function parseKey(key: string): Subject | undefined {
+  const [kind, api, namespace, name, more] = key.trim().split("/");
+  return kind && api && namespace && name && more === undefined ? { kind, api, namespace, name } : undefined;
+}
+
+// nested is a merge patch that sets the value at a path like spec.template.spec.class.name. Text that is no JSON is a
+// string, and no text deletes the field.
+export function nested(path: string, value: string): unknown {
+  let out: unknown = value;
+  try {
+    out = value.trim() === "" ? null : JSON.parse(value);
+  } catch {
+    // a string
+  }
+  for (const key of path.trim().split(".").reverse()) out = { [key]: out };
+  return out;
 }
 
 // terms of a search: words that must all occur, and key:value pairs that must be equal.
