@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,9 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/examples"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
+	"github.com/millwright-dev/millwright/internal/plugin/period"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 )
 
@@ -121,6 +124,7 @@ func TestLivingFleet(t *testing.T) {
 	b.awaits("Life", "storage-operator", "Node "+held.Status.NodeRef.Name)
 	b.picture("ui-machine")
 	rollOut(t, f, b)
+	summarize(t, f)
 	b.scheme("dark")
 	b.visit("#/?by=zone")
 	b.awaits("Wrong now")
@@ -148,6 +152,27 @@ func rollOut(t *testing.T, f *fleet.Fleet, b *browser) {
 	b.picture("ui-rollout")
 	b.awaits("successfully rolled out", "larger machines", "--to-revision=1")
 	b.picture("ui-rolled")
+}
+
+// summarize checks the report about the fleet: the rollout has replaced three machines, and one is held by its hook.
+func summarize(t *testing.T, f *fleet.Fleet) {
+	t.Helper()
+	d, err := period.Read(t.Context(), time.Now(), time.Hour, collect.Clusters{Control: f.Client, Target: f.Client}, collect.Question{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	created, replaced := map[string]int{}, 0
+	for _, c := range d.Created {
+		created[c.Owner] += len(c.Machines)
+	}
+	for _, x := range d.Deleted {
+		if strings.HasPrefix(x.Name, "mill-") && !x.Exists && x.API == machinev1.GroupName {
+			replaced++
+		}
+	}
+	if len(d.Created) < 4 || replaced < 3 || len(d.Scaled) < 3 || !strings.Contains(d.Text(), "storage-operator") {
+		t.Errorf("created %v, %d replaced\n%s", created, replaced, d.Text())
+	}
 }
 
 // oneOf is a Running machine of the sample set.
