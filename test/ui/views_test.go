@@ -200,6 +200,13 @@ func TestPlanView(t *testing.T) {
 	b.tabTo(`e.textContent == "Plan the manifest"`)
 	do(b, chromedp.KeyEvent(kb.Enter))
 	b.awaits("MachineSet "+w.namespace+"/planned is created", "create 2 machines")
+	b.tabTo(`e.tagName == "SELECT"`)
+	do(b, chromedp.KeyEvent("j"))
+	b.until(`document.querySelector("form select").value == "JSON merge patch"`)
+	do(b, chromedp.SendKeys("form textarea", `{"metadata":{"annotations":{"note":`+quoted(attack)+`}}}`))
+	b.tabTo(`e.textContent == "Plan the change"`)
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.awaits("MachineSet "+w.namespace+"/watched is changed", "onerror=")
 	var sets machinev1.MachineSetList
 	if err := w.List(t.Context(), &sets, client.InNamespace(w.namespace)); err != nil {
 		t.Fatal(err)
@@ -261,6 +268,15 @@ func TestActionsView(t *testing.T) {
 		t.Errorf("the log is %q", log)
 	}
 	b.calm()
+	b.visit("#/object/machine.openshift.io/MachineSet/" + w.namespace + "/watched")
+	b.awaits("Approve the removal of instances without machines")
+	b.tabTo(`e.labels?.[0]?.textContent.startsWith("Approve the removal")`)
+	do(b, chromedp.KeyEvent(attack))
+	do(b, chromedp.KeyEvent(kb.Enter))
+	b.awaits("value: must be a number of instances, or provider IDs", "<img")
+	if evaluate[bool](b, "'attacked' in window") {
+		t.Error("a text ran as a script")
+	}
 }
 
 // syncBuffer is a log that a server writes while a test reads it.

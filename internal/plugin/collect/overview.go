@@ -196,10 +196,12 @@ func each(ctx context.Context, l *look, q Question) (out []Explained, gaps []Gap
 	objects, err := everything(ctx, l, q, q.Namespace)
 	for _, o := range objects {
 		e := Explained{Object: o, Answer: l.glance(ctx, o)}
-		if e.Kind == "Machine" {
+		switch e.Kind {
+		case "Machine":
 			e.Machine = outline(ctx, l, o).facts
+		case "MachineDeployment":
+			e.Rollout, _ = l.memo[rolloutKey(o)].(*explain.Rollout)
 		}
-		e.Rollout, _ = l.memo[rolloutKey(o)].(*explain.Rollout)
 		out = append(out, e)
 	}
 	return out, l.gaps, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/plugin/act"
+	"github.com/millwright-dev/millwright/internal/plugin/project"
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
 )
 
@@ -69,7 +70,7 @@ func (p planner) actionOf(ctx context.Context, q ActionRequest) (page ActionPage
 		return page, fmt.Errorf("object: %w", err)
 	}
 	of := act.Object{Object: o}
-	if q.Object.Kind == "MachineDeployment" {
+	if project.ObjectOf(o).Kind == "MachineDeployment" {
 		d, err := survey.Sets(ctx, p.Fleet.Control, o)
 		if err != nil {
 			return page, fmt.Errorf("object: %w", err)

@@ -12,6 +12,7 @@ function App() {
   useEffect(() => {
     const changed = () => setRoute(parseRoute(location.hash));
     addEventListener("hashchange", changed);
+    changed(); // the address may have changed since the first render
     return () => removeEventListener("hashchange", changed);
   }, []);
   return (

@@ -58,7 +58,7 @@ function OneObject({ fleet, about, ask }: { fleet: Fleet; about: string; ask: As
       <h3 id="one">Of one object</h3>
       <label>Object <input list="objects" value={key} onInput={(e) => setKey(e.currentTarget.value)} placeholder="MachineSet/machine.openshift.io/blue/mill" /></label>
       <datalist id="objects">{all.slice(0, 500).map((k) => <option key={k} value={k} />)}</datalist>
-      <label>Change <select value={change} onChange={(e) => setChange(e.currentTarget.value as typeof change)}>{changes.map((c) => <option key={c}>{c}</option>)}</select></label>
+      <label>Change <select value={change} onChange={(e) => { setChange(e.currentTarget.value as typeof change); setValue(""); }}>{changes.map((c) => <option key={c}>{c}</option>)}</select></label>
       {change === "field of the template" && <label>Field of spec.template <input value={field} onInput={(e) => setField(e.currentTarget.value)} /></label>}
       {change === "JSON merge patch" && <label>Patch <textarea rows={6} value={value} onInput={(e) => setValue(e.currentTarget.value)} placeholder={'{"spec":{"paused":true}}'} /></label>}
       {(change === "number of machines" || change === "field of the template") && (
