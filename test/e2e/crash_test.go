@@ -62,11 +62,12 @@ func TestCrashTruth(t *testing.T) {
 	c.keepsPromises(t, seen())
 }
 
-// keepsPromises judges drains, hooks and bounds by all writes and instances of the test.
+// keepsPromises judges drains, hooks and bounds by all writes and instances of the test. kubemark's cloud runs in the controller's process,
+// and deletes the Node of an ended instance as the same user, just before it forgets the instance: so node-last is left out.
 func (c *crash) keepsPromises(t *testing.T, run checker.Run) {
 	t.Helper()
 	run.Sets, run.Machines, run.DrainTimeout = "millwright:"+fleet.Sets, "millwright:"+fleet.Machines, 2*time.Hour
-	table, broken, err := record.Promises(run, c.audit)
+	table, broken, err := record.Promises(run, c.audit, "node-last")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,24 +187,33 @@ func (c *crash) scale(ctx context.Context, s *unstructured.Unstructured, replica
 	return c.Client.Patch(ctx, s, client.RawPatch("application/merge-patch+json", patch))
 }
 
-// watchForTwins continuously checks whether a machine has two instances. The returned function ends that, and returns the events so far.
+// watchForTwins continuously checks whether a machine has two instances. The returned function ends that, looks once more, and returns
+// all events.
 func (c *crash) watchForTwins(t *testing.T) (seen func() checker.Run) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	var run checker.Run
+	var watch record.Watch
+	look := func(ctx context.Context) (changed bool, err error) {
+		now := time.Now()
+		sights, err := c.sights(ctx, slices.Collect(maps.Values(clusters)), now)
+		if err != nil {
+			return false, fmt.Errorf("look for machines with several instances: %w", err)
+		}
+		more := watch.Look(now, now, sights)
+		run.Events = append(run.Events, more...)
+		return len(more) > 0, nil
+	}
 	go func() {
 		defer close(done)
-		var watch record.Watch
 		for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-			now := time.Now()
-			sights, err := c.sights(ctx, slices.Collect(maps.Values(clusters)), now)
+			changed, err := look(ctx)
 			if ctx.Err() == nil && err != nil {
-				t.Error("look for machines with several instances:", err)
+				t.Error(err)
 				return
 			}
-			more := watch.Look(now, now, sights)
-			if run.Events = append(run.Events, more...); err != nil || len(more) == 0 {
+			if !changed {
 				continue
 			}
 			if why := checker.Wrong(run, checker.OneInstance); why != "" {
@@ -212,7 +222,13 @@ func (c *crash) watchForTwins(t *testing.T) (seen func() checker.Run) {
 			}
 		}
 	}()
-	seen = func() checker.Run { stop(); <-done; return run }
-	t.Cleanup(func() { seen() })
-	return seen
+	ended := func() { stop(); <-done }
+	t.Cleanup(ended)
+	return func() checker.Run {
+		ended()
+		if _, err := look(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return run
+	}
 }
