@@ -89,7 +89,7 @@ type event struct {
 }
 
 // after schedules a change.
-func (c *Cloud) after(d time.Duration, do func()) {
+func after(c *Cloud, d time.Duration, do func()) {
 	c.agenda = append(c.agenda, event{c.clock.Now().Add(d), do})
 }
 

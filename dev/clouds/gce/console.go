@@ -168,7 +168,7 @@ func interruptInstance(c *Cloud, i instance) error {
 		return fmt.Errorf("instance %s is neither preemptible nor a spot one", i.name)
 	}
 	c.instances.Update(i.id, func(i instance) instance { i.preempted = true; return i })
-	c.after(30*time.Second, func() {
+	after(c, 30*time.Second, func() {
 		if now, ok := c.instances.Get(i.id); ok && now.status() == "RUNNING" {
 			haltInstance(c, now, newOperation(c, "compute.instances.preempted", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
 		}

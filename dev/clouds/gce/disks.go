@@ -111,7 +111,7 @@ func deleteDisk(c *Cloud, q request) (any, *failure) {
 		return nil, inUse(d)
 	}
 	op := newOperation(c, "delete", q.target, d.id, q.query("requestId"))
-	c.after(c.options.Delete/4, func() {
+	after(c, c.options.Delete/4, func() {
 		c.disks.Delete(d.id)
 		finished(c, op, nil)
 	})

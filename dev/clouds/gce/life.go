@@ -45,7 +45,7 @@ func becomes(c *Cloud, id, status string, also resource) {
 
 // launch starts an accepted instance after its boot time, or lets it fail before with the cause.
 func launch(c *Cloud, id string, op, cause resource) {
-	c.after(c.options.Boot/2, func() {
+	after(c, c.options.Boot/2, func() {
 		if i, ok := c.instances.Get(id); !ok || i.status() != "PROVISIONING" {
 			return // it was deleted, or has failed
 		}
@@ -55,7 +55,7 @@ func launch(c *Cloud, id string, op, cause resource) {
 		}
 		becomes(c, id, "STAGING", nil)
 	})
-	c.after(c.options.Boot, func() {
+	after(c, c.options.Boot, func() {
 		if i, ok := c.instances.Get(id); ok && i.status() == "STAGING" {
 			becomes(c, id, "RUNNING", resource{"lastStartTimestamp": stamp(c.clock.Now())})
 		}
@@ -119,7 +119,7 @@ func deleteInstance(c *Cloud, q request) (any, *failure) {
 			return failed(http.StatusBadRequest, "invalid", "Invalid resource usage: 'Resource cannot be deleted if it's protected against deletion.'.")
 		}
 		becomes(c, i.id, "STOPPING", nil)
-		c.after(c.options.Delete, func() {
+		after(c, c.options.Delete, func() {
 			vanish(c, i.id)
 			finished(c, op, nil)
 		})
@@ -141,7 +141,7 @@ func stopInstance(c *Cloud, q request) (any, *failure) {
 // haltInstance stops an instance after a delay.
 func haltInstance(c *Cloud, i instance, op resource) {
 	becomes(c, i.id, "STOPPING", nil)
-	c.after(c.options.Delete/2, func() {
+	after(c, c.options.Delete/2, func() {
 		if now, ok := c.instances.Get(i.id); ok && now.status() == "STOPPING" {
 			becomes(c, i.id, "TERMINATED", resource{"lastStopTimestamp": stamp(c.clock.Now())})
 		}

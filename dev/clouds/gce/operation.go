@@ -68,7 +68,7 @@ func remember(c *Cloud, q request, op resource) {
 	if id := q.query("requestId"); id != "" {
 		key := q.project + "/" + q.scope + "/" + id
 		c.replies[key] = op.text("name")
-		c.after(lifetime, func() { delete(c.replies, key) })
+		after(c, lifetime, func() { delete(c.replies, key) })
 	}
 }
 

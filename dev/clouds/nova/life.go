@@ -59,7 +59,7 @@ func ends(c *Cloud, s server, now time.Time) bool {
 	switch {
 	case !s.soft.IsZero():
 		if now.Sub(s.soft) >= c.Reclaim {
-			c.bury(s)
+			bury(c, s)
 		}
 		return true
 	case s.deleting.IsZero() || !s.stranded.IsZero() || now.Sub(s.deleting) < c.Delete:
@@ -67,7 +67,7 @@ func ends(c *Cloud, s server, now time.Time) bool {
 	case c.Reclaim > 0 && !s.launched.IsZero():
 		c.change(s.id, func(s *server) { s.soft, s.deleting = now, time.Time{} })
 	default:
-		c.bury(s)
+		bury(c, s)
 	}
 	return true
 }
@@ -81,7 +81,7 @@ const serviceDown = time.Minute
 func end(c *Cloud, s server, now time.Time) {
 	switch {
 	case !s.stranded.IsZero() && now.Sub(s.stranded) >= serviceDown:
-		c.bury(s)
+		bury(c, s)
 	case s.deleting.IsZero() && s.soft.IsZero():
 		c.change(s.id, func(s *server) { s.deleting = now })
 	}
@@ -114,7 +114,7 @@ func (c *Cloud) attach(id string, now time.Time) {
 }
 
 // bury deletes a server. Ports that were created separately stay, those that Nova created are deleted.
-func (c *Cloud) bury(s server) {
+func bury(c *Cloud, s server) {
 	c.all.Delete(s.id)
 	for _, p := range s.ports {
 		port := c.ports[p]

@@ -56,13 +56,13 @@ var internal = login{name: "double@internal", password: rand.Text()}
 // no datastore.
 func New(clock *double.Clock, o Options) *Cloud {
 	c := &Cloud{options: o, users: newLogins(o.Inventory.Users, o.AcceptAny)}
-	if err := c.build(clock); err != nil {
+	if err := build(c, clock); err != nil {
 		panic(fmt.Errorf("build a vCenter: %w", err))
 	}
 	return c
 }
 
-func (c *Cloud) build(clock *double.Clock) error {
+func build(c *Cloud, clock *double.Clock) error {
 	model := &simulator.Model{ServiceContent: vpx.ServiceContent, RootFolder: vpx.RootFolder}
 	if c.options.ID != "" {
 		model.ServiceContent.About.InstanceUuid = c.options.ID
