@@ -38,8 +38,8 @@ type Cloud struct {
 	disks     *double.Table[disk]
 	balancers balancers
 	access    access
-	// operations are the operations by name, in the order of their beginning; replies are those of requests
-	// with an ID.
+	// operations are all operations by name, in the order of their beginning. replies are the operations of requests with a
+	// request ID.
 	operations *double.Table[resource]
 	replies    map[string]string
 	agenda     []event

@@ -9,7 +9,7 @@ import (
 // instance is an existing instance. A change replaces the value.
 type instance struct {
 	id, project, zone, name string
-	// body is the request, is what the API shows.
+	// body is the request. is are the fields that the API shows.
 	body, is resource
 	began    time.Time
 	boots    int
@@ -43,7 +43,7 @@ func becomes(c *Cloud, id, status string, also resource) {
 	})
 }
 
-// launch starts an accepted instance after its boot time, or lets it fail before with the cause.
+// launch starts an accepted instance after its boot time, or fails it with the cause before.
 func launch(c *Cloud, id string, op, cause resource) {
 	after(c, c.options.Boot/2, func() {
 		if i, ok := c.instances.Get(id); !ok || i.status() != "PROVISIONING" {
@@ -92,8 +92,8 @@ func existing(c *Cloud, q request) (instance, *failure) {
 	return i, nil
 }
 
-// changeInstance begins an operation on an instance, or answers with the operation that an earlier call of
-// that request ID began.
+// changeInstance begins an operation on an instance, or answers with the operation that an earlier call with the same
+// request ID began.
 func changeInstance(c *Cloud, q request, kind string, do func(i instance, op resource) *failure) (any, *failure) {
 	if op, ok := replay(c, q); ok {
 		return op, nil
@@ -177,7 +177,7 @@ func resetInstance(c *Cloud, q request) (any, *failure) {
 	})
 }
 
-// editInstance is a change without a delay.
+// editInstance changes an instance without a delay.
 func editInstance(c *Cloud, q request, kind string, fields func(i instance) (resource, *failure)) (any, *failure) {
 	return changeInstance(c, q, kind, func(i instance, op resource) *failure {
 		also, err := fields(i)
