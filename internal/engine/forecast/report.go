@@ -212,7 +212,7 @@ func (p *printer) duration(f Plan) {
 
 func (p *printer) waits(f Plan) {
 	for _, w := range f.Waits {
-		p.Line(0, 2, "Then it waits: "+w+".")
+		p.Line(0, 2, "Then it waits: "+strings.TrimSuffix(w, ".")+".")
 	}
 }
 
