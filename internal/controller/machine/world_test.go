@@ -234,7 +234,7 @@ func (g *rig[M]) restart() {
 	g.nodes = node.New(cache, g.target, g.clock)
 	g.r = machine.New(machine.Options[M]{
 		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Resolver: resolver(g.lens, g.control), Provider: g.cloud, Recorder: g.events,
-		Nodes: g.nodes, Connectivity: g.sight, Handover: g.handover,
+		Nodes: g.nodes, Connectivity: g.sight, Tenure: &machine.Tenure{Handover: g.handover},
 	})
 }
 

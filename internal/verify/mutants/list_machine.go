@@ -31,7 +31,7 @@ var machineMutants = []Mutant{
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
 		From:  "r.tries.anew()",
-		To:    "r.tries, r.request.err = tries{generation: r.tries.generation}, nil",
+		To:    "r.tries, r.lastRequest.err = tries{generation: r.tries.generation}, nil",
 		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
 	},
 	{
@@ -150,16 +150,16 @@ var machineMutants = []Mutant{
 		Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more; statement 5 holds, as what is written to an object that has gone is refused",
 	},
 	{
-		ID: "machine/handover-ignored", File: "requests.go", Func: "instances.unlisted",
-		From:      "u.For = max(u.For, s.Handover-now.Sub(s.began))",
-		To:        "_ = now",
+		ID: "machine/handover-ignored", File: "requests.go", Func: "Tenure.takeover",
+		From:      "Over: t.began.Add(t.Handover)",
+		To:        "Over: t.began",
 		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
 		Like: "succession",
 	},
 	{
 		ID: "machine/earlier-request-ignored", File: "requests.go", Func: "instances.unlisted",
-		From:  "u.Err != nil || s.mem.lastRequest.number == 0",
-		To:    "u.Err != nil || s.mem.lastRequest.number < 0",
+		From:  "u.Err != nil || r.number == 0",
+		To:    "u.Err != nil || r.number < 0",
 		Finds: "TestOtherChoice", Note: "what the process before this one asked for is asked for again before it would be listed",
 	},
 	{
@@ -170,9 +170,21 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/new-ones-wait", File: "requests.go", Func: "instances.unlisted",
-		From:  "s.mem.lastRequest.number == 0 && s.view.Asked()",
-		To:    "s.mem.lastRequest.number == 0",
+		From:  "r.number == 0 && takeover.MayHaveRequested(s.view)",
+		To:    "r.number == 0",
 		Finds: "TestOtherChoiceOfNobody", Note: "what was declared while no process ran waits until listings would show what nobody asked for",
+	},
+	{
+		ID: "machine/clock-set-back", File: "requests.go", Func: "Tenure.takeover",
+		From:  "t.began.IsZero() || now.Before(t.began)",
+		To:    "t.began.IsZero()",
+		Finds: "TestClockSetBack", Note: "after the clock of the API server was set back by an hour, machines wait for an hour",
+	},
+	{
+		ID: "machine/slow-answer", File: "reconciler.go", Func: "pass.observe",
+		From:  "p.instances().unlisted(asked)",
+		To:    "p.instances().unlisted(asked.Add(p.Clock.Now().Sub(asked)))",
+		Finds: "TestSlowAnswerShowsTheTimeOfItsQuestion", Note: "an answer counts as new although its question is old; the simulator's calls take no time",
 	},
 	{
 		ID: "machine/failures-uncounted", File: "remembered.go", Func: "tries.failed",

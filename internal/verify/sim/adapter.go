@@ -237,16 +237,17 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 			infra = m.Provider(infra, p.target)
 		}
 	}
-	deletions := &node.Deletions{Clock: p}
+	deletions, tenure := &node.Deletions{Clock: p}, &machine.Tenure{Handover: machine.Handover}
 	build := func() *machine.Reconciler[M] {
 		nodes := node.New(p.target, p.targetLive, p)
 		nodes.Random, nodes.Deletions = zeros{}, deletions
 		return machine.New(machine.Options[M]{
 			Client: p.client, Live: p.live, Clock: p, Dialect: lens, Resolver: classes, Provider: infra, Nodes: nodes, Recorder: recorder{p},
-			Connectivity: p.connectivity(), Handover: machine.Handover,
+			Connectivity: p.connectivity(), Tenure: tenure,
 		})
 	}
 	r := build()
+	tenure.Begin(p.Now())
 	w.must("index machines", r.Index(context.Background(), w.store))
 	p.reconcile = r.Reconcile
 	if m != nil && m.Forgetful {
