@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -70,7 +70,7 @@ func TestNextChoice(t *testing.T) {
 // first zone it waits until what the process before asked for in another one would be listed.
 func TestOtherChoice(t *testing.T) {
 	g := openshiftRig(t)
-	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	g.handover, g.cloud.lag = leading.Handover, 20*time.Second
 	asked := chooses(g, zones("a", "b"), exhausted(provider.ScopeZone, "a"))
 	g.cloud.replyLost, g.cloud.createErr = true, provider.Errorf(provider.Transient, "killed")
 	g.pass()
@@ -97,7 +97,7 @@ func TestOtherChoice(t *testing.T) {
 // as listings may run behind, and then repeats what was asked for last, as the same attempt, although the first choice has room by then.
 func TestSafetyAskOfEarlierProcess(t *testing.T) {
 	g := openshiftRig(t)
-	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	g.handover, g.cloud.lag = leading.Handover, 20*time.Second
 	asked := chooses(g, zones("a", "b"), func(choice string) error {
 		if choice == "a" {
 			return provider.ExhaustedIn(provider.ScopeZone, "no room")
@@ -128,7 +128,7 @@ func TestSafetyAskOfEarlierProcess(t *testing.T) {
 // refuses one for good that it refused once. Before it asks it waits until what may have been made with that token would be listed.
 func TestSafetyTokenOfEarlierProcess(t *testing.T) {
 	g := gardenerRig(t)
-	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	g.handover, g.cloud.lag = leading.Handover, 20*time.Second
 	g.cloud.replyLost, g.cloud.createErr = true, provider.Errorf(provider.Transient, "killed")
 	if _, err := g.try("m-1"); err != nil {
 		t.Log(err)
@@ -154,7 +154,7 @@ func TestSafetyTokenOfEarlierProcess(t *testing.T) {
 // TestOtherChoiceIsOver: what an original may have asked for is not waited for longer than that, and a machine that was made since not at all.
 func TestOtherChoiceIsOver(t *testing.T) {
 	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
-	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	g.handover, g.cloud.lag = leading.Handover, 20*time.Second
 	asked := chooses(g, zones("a", "b"), func(string) error { return nil })
 	g.clock.Step(time.Minute)
 	g.restart()
@@ -192,7 +192,7 @@ func TestOtherChoiceOfNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := openshiftRig(t, was.edits...)
-			g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+			g.handover, g.cloud.lag = leading.Handover, 20*time.Second
 			asked := chooses(g, zones("a", "b"), func(string) error { return nil })
 			g.clock.Step(time.Minute)
 			g.restart()

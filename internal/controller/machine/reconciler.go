@@ -45,8 +45,9 @@ type Options[M client.Object] struct {
 	Tracer  Tracer
 	// Connectivity is how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
-	// Tenure is the time for which this process leads; nil: from the first pass on, without a [Handover].
-	Tenure *Tenure
+	// Settled returns when the last request of an earlier process has arrived at the infrastructure; nil: there
+	// was no earlier process.
+	Settled func(now time.Time) time.Time
 }
 
 // Reconciler brings machines of kind M to the state that their objects request. Reconcile may be called for
@@ -71,8 +72,8 @@ func New[M client.Object](o Options[M]) *Reconciler[M] {
 	if volumes, ok := provider.As[node.VolumeNamer](o.Provider); ok && o.Nodes.Exists() {
 		o.Nodes.Volumes = volumes
 	}
-	if o.Tenure == nil {
-		o.Tenure = &Tenure{}
+	if o.Settled == nil {
+		o.Settled = func(time.Time) time.Time { return time.Time{} }
 	}
 	return &Reconciler[M]{Options: o, lens: lensOf(o.Dialect), memory: newMemory(), permits: newPermits(), listings: &listings{}, fleet: &fleet{}, waiters: &enqueue.Waiters{}}
 }

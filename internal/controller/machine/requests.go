@@ -7,7 +7,6 @@ package machine
 import (
 	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -185,43 +184,14 @@ func (s *instances[M]) offered() lifecycle.Requests {
 
 // unlisted is an instance that may exist although the session, which was asked at that time, does not list it.
 func (s *instances[M]) unlisted(asked time.Time) lifecycle.Unlisted {
-	r, lag := &s.mem.lastRequest, s.infra.traits().ReadLag
+	r, traits := &s.mem.lastRequest, s.infra.traits()
 	if !s.world.Instances.Looked {
-		return lifecycle.Unlisted{For: lag}
+		return lifecycle.Unlisted{For: traits.ReadLag}
 	}
 	r.first = cmp.Or(r.first, asked)
-	takeover := s.Tenure.takeover(asked)
-	u := takeover.Unlisted(s.view, r.since, r.first, asked, lag)
+	takeover := lifecycle.Takeover{Over: s.Settled(asked)}
+	u := takeover.Unlisted(s.view, r.since, r.first, asked, traits.ReadLag)
 	u.Err = r.err
-	u.Sent = u.Err != nil || r.number == 0 && takeover.MayHaveRequested(s.view) && (len(s.world.Requests) == 0 || lag > 0)
+	u.Sent = u.Err != nil || r.number == 0 && takeover.MayHaveRequested(s.view, traits.Choices) && (len(s.world.Requests) == 0 || traits.ReadLag > 0)
 	return u
-}
-
-// Tenure is the time for which a process leads: before, other processes have sent requests to the
-// infrastructure. It is safe for concurrent use.
-type Tenure struct {
-	// Handover is how long a request may take to arrive at the infrastructure after another process has taken
-	// over.
-	Handover time.Duration
-
-	mu    sync.Mutex
-	began time.Time
-}
-
-// Handover is enough for processes that cancel their requests before others may lead, and for a process
-// that was killed and started again.
-const Handover = 2 * time.Second
-
-// Begin notes that the process leads from now on, if it does not lead yet.
-func (t *Tenure) Begin(now time.Time) { t.takeover(now) }
-
-// takeover returns the takeover at the begin of the tenure, which is now at the latest: the clock may have
-// been set back since.
-func (t *Tenure) takeover(now time.Time) lifecycle.Takeover {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.began.IsZero() || now.Before(t.began) {
-		t.began = now
-	}
-	return lifecycle.Takeover{Over: t.began.Add(t.Handover)}
 }

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -66,10 +65,6 @@ func (r *Reconciler[M]) Index(ctx context.Context, indexer client.FieldIndexer) 
 func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
 	if err := r.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
-	}
-	leads := manager.RunnableFunc(func(context.Context) error { r.Tenure.Begin(r.Clock.Now()); return nil })
-	if err := mgr.Add(leads); err != nil {
-		return fmt.Errorf("note when the process leads: %w", err)
 	}
 	wakes := enqueue.Func(r.Wakes)
 	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).

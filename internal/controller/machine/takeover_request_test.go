@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -19,9 +19,17 @@ func createdAt(after time.Duration) func(*machinev1.Machine) {
 	return func(m *machinev1.Machine) { m.CreationTimestamp = metav1.NewTime(start.Add(after)) }
 }
 
+// leads begins the tenure of the process.
+func (g *rig[M]) leads() {
+	g.Helper()
+	if err := g.tenure.Start(g.Context()); err != nil {
+		g.Fatal(err)
+	}
+}
+
 // slowListings is an infrastructure whose listings are 20 s old at most, and a process that took over.
 func slowListings[M client.Object](g *rig[M]) *rig[M] {
-	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	g.handover, g.cloud.lag = leading.Handover, 20*time.Second
 	return g
 }
 
@@ -85,7 +93,7 @@ func TestWaitAtTakeover(t *testing.T) {
 			}
 			g.clock.Step(time.Minute)
 			g.restart()
-			g.r.Tenure.Begin(g.clock.Now())
+			g.leads()
 			g.clock.Step(was.queued)
 			if waited := recordedAfter(g, made, was.listed); waited != was.want {
 				t.Errorf("waited for %v, want %v", waited, was.want)
@@ -97,9 +105,9 @@ func TestWaitAtTakeover(t *testing.T) {
 	}
 }
 
-// TestSafetyStatusRemovedAtTakeover: a client removes the status of a set's machine after the first request,
-// and another process takes over. It looks for the instance as long as listings may lag, and then repeats
-// the first request.
+// TestSafetyStatusRemovedAtTakeover: a client removes the status of a set's machine after a request for its second
+// choice, and another process takes over. It looks for the instance as long as listings may lag, and requests
+// none before.
 func TestSafetyStatusRemovedAtTakeover(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) {
 		statusRemovedAtTakeover(t, openshiftRig, openshiftFinalizer, func(m *machinev1.Machine) { m.Status = machinev1.MachineStatus{} })
@@ -109,53 +117,68 @@ func TestSafetyStatusRemovedAtTakeover(t *testing.T) {
 	})
 }
 
-func statusRemovedAtTakeover[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M)) *rig[M], finalizer string, clear func(M)) {
+func statusRemovedAtTakeover[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M)) *rig[M], finalizer string, empty func(M)) {
 	for name, arrived := range map[string]bool{"the request has arrived": true, "the request was never sent": false} {
 		t.Run(name, func(t *testing.T) {
 			g := slowListings(rigged(t, bySet[M](finalizer)))
-			made := requestWithoutReply(g)
-			if g.lens.View(g.read()).Recorded.Requests.Open() == nil {
-				t.Fatal("the request is not stored")
-			}
-			creates := 0
+			asked := chooses(g, zones("a", "b"), exhausted(provider.ScopeZone, "a"))
+			made, want := requestWithoutReply(g), []string{"a", "b"}
+			chooses(g, zones("a", "b"), func(choice string) error { *asked = append(*asked, choice); return nil })
 			if !arrived {
-				made, creates = nil, 1
+				made, want = nil, []string{"a", "b", "a"}
 			}
-			m := g.read()
-			clear(m)
-			if err := g.control.WithWatch.Status().Update(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
-			if v := g.lens.View(g.read()); v.HasOrigin() || len(v.Recorded.Requests) > 0 || !v.HasFinalizer {
-				t.Fatalf("the machine has %+v", v.Recorded)
-			}
+			g.removeStatus(empty)
 			g.clock.Step(time.Second)
 			g.restart()
 			if waited := recordedAfter(g, made, 21*time.Second); waited != 22*time.Second {
 				t.Errorf("waited for %v", waited)
 			}
-			if n := g.cloud.count("Create"); n != creates || len(g.cloud.instances) != 1 || slices.Max(g.cloud.attempts) > 0 {
-				t.Errorf("%d requests, %d instances, attempts %v", n, len(g.cloud.instances), g.cloud.attempts)
+			if !slices.Equal(*asked, want) || len(g.cloud.instances) != 1 {
+				t.Errorf("asked for %q, want %q; %d instances", *asked, want, len(g.cloud.instances))
 			}
 		})
+	}
+}
+
+// removeStatus removes the machine's status, which had a request.
+func (g *rig[M]) removeStatus(empty func(M)) {
+	g.Helper()
+	m := g.read()
+	empty(m)
+	if err := g.control.WithWatch.Status().Update(g.Context(), m); err != nil {
+		g.Fatal(err)
+	}
+	if v := g.lens.View(g.read()); v.HasOrigin() || len(v.Recorded.Requests) > 0 || !v.HasFinalizer {
+		g.Fatalf("the machine has %+v", v.Recorded)
+	}
+}
+
+// TestStatusRemovedOfTheOnlyChoice: the same, where the class has one choice: the same request is sent at once, and the
+// infrastructure recognizes it.
+func TestStatusRemovedOfTheOnlyChoice(t *testing.T) {
+	g := slowListings(openshiftRig(t, bySet[*machinev1.Machine](openshiftFinalizer)))
+	requestWithoutReply(g)
+	g.removeStatus(func(m *machinev1.Machine) { m.Status = machinev1.MachineStatus{} })
+	g.clock.Step(time.Second)
+	g.restart()
+	g.pass()
+	if n := g.cloud.count("Create"); n != 1 || !slices.Equal(g.cloud.attempts, []int{0, 0}) {
+		t.Errorf("%d requests, attempts %v", n, g.cloud.attempts)
 	}
 }
 
 // TestStatusRemovedAgainAndAgain: each process that takes over waits for the requests of all earlier ones.
 func TestStatusRemovedAgainAndAgain(t *testing.T) {
 	g := slowListings(openshiftRig(t, bySet[*machinev1.Machine](openshiftFinalizer)))
+	asked := chooses(g, zones("a", "b"), func(string) error { return nil })
 	requestWithoutReply(g)
 	for range 3 {
-		m := g.read()
-		m.Status = machinev1.MachineStatus{}
-		if err := g.control.WithWatch.Status().Update(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		g.removeStatus(func(m *machinev1.Machine) { m.Status = machinev1.MachineStatus{} })
 		g.restart()
 		g.tries(5, 4*time.Second)
 	}
-	if n := g.cloud.count("Create"); n != 0 {
-		t.Errorf("%d requests within the read lag", n)
+	if len(*asked) != 1 {
+		t.Errorf("asked for %q within the read lag", *asked)
 	}
 }
 
@@ -185,8 +208,11 @@ func TestSlowAnswerShowsTheTimeOfItsQuestion(t *testing.T) {
 // lag.
 func TestClockSetBack(t *testing.T) {
 	g := slowListings(openshiftRig(t, bySet[*machinev1.Machine](openshiftFinalizer)))
+	chooses(g, zones("a", "b"), func(string) error { return nil })
 	g.restart()
-	g.r.Tenure.Begin(start.Add(time.Hour))
+	g.clock.Step(time.Hour)
+	g.leads()
+	g.clock.SetTime(start)
 	if waited := recordedAfter(g, nil, 0); waited != 22*time.Second {
 		t.Errorf("waited for %v", waited)
 	}

@@ -1,6 +1,10 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
 
 // Takeover bounds the requests for instances that earlier processes sent.
 //
@@ -16,11 +20,12 @@ type Takeover struct {
 func (t Takeover) concerns(m Machine) bool { return m.Created.Before(t.Over) }
 
 // MayHaveRequested reports whether an earlier process, or another implementation, may have requested an
-// instance for m. A machine with the finalizer and without a stored request says that its instance was not
-// requested. A client may have removed the status with the request, so a machine that existed at the takeover
-// is not trusted about that.
-func (t Takeover) MayHaveRequested(m Machine) bool {
-	return m.Asked() || m.HasFinalizer && t.concerns(m)
+// instance for m that this process would request differently. A set's machine without a stored request says
+// that no instance was requested. But a client may have removed the status with the request, so a machine that
+// existed at the takeover is not trusted about that if its class has several choices: the infrastructure
+// recognizes the same request, and not one for another choice.
+func (t Takeover) MayHaveRequested(m Machine, choices []provider.Choice) bool {
+	return m.Asked() || m.HasFinalizer && len(choices) > 0 && t.concerns(m)
 }
 
 // Unlisted returns how long an instance of m may still be unlisted, after the infrastructure has answered a

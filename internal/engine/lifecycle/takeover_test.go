@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // TestUnlistedCoversEachRequest: an answer that lists no instance is trusted only if it would list the instance of each
@@ -43,22 +44,23 @@ func TestUnlistedCoversEachRequest(t *testing.T) {
 
 // TestMayHaveRequested: an instance of another process is looked for if one may exist.
 func TestMayHaveRequested(t *testing.T) {
-	takeover := lifecycle.Takeover{Over: now}
+	takeover, several := lifecycle.Takeover{Over: now}, []provider.Choice{{Name: "a"}, {Name: "b"}}
+	bySet := func(age time.Duration) lifecycle.Machine {
+		return lifecycle.Machine{HasFinalizer: true, Created: now.Add(age), Recorded: lifecycle.Recorded{Origin: &lifecycle.Origin{}}}
+	}
 	for name, c := range map[string]struct {
-		m    lifecycle.Machine
-		want bool
+		m       lifecycle.Machine
+		choices []provider.Choice
+		want    bool
 	}{
-		"no finalizer":                     {lifecycle.Machine{}, false},
-		"no finalizer, and a stored place": {lifecycle.Machine{Recorded: lifecycle.Recorded{Origin: inBlue()}}, true},
-		"held by an original":              {lifecycle.Machine{HasFinalizer: true, Created: now}, true},
-		"made by a set before the takeover": {
-			lifecycle.Machine{HasFinalizer: true, Created: now.Add(-time.Second), Recorded: lifecycle.Recorded{Origin: &lifecycle.Origin{}}}, true,
-		},
-		"made by a set at the takeover": {
-			lifecycle.Machine{HasFinalizer: true, Created: now, Recorded: lifecycle.Recorded{Origin: &lifecycle.Origin{}}}, false,
-		},
+		"no finalizer":                      {lifecycle.Machine{}, several, false},
+		"no finalizer, and a stored place":  {lifecycle.Machine{Recorded: lifecycle.Recorded{Origin: inBlue()}}, nil, true},
+		"held by an original":               {lifecycle.Machine{HasFinalizer: true, Created: now}, nil, true},
+		"made by a set before the takeover": {bySet(-time.Second), several, true},
+		"the same, with one choice":         {bySet(-time.Second), nil, false},
+		"made by a set at the takeover":     {bySet(0), several, false},
 	} {
-		if got := takeover.MayHaveRequested(c.m); got != c.want {
+		if got := takeover.MayHaveRequested(c.m, c.choices); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

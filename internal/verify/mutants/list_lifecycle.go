@@ -4,7 +4,7 @@ package mutants
 var lifecycleMutants = []Mutant{
 	{
 		ID: "lifecycle/status-trusted", File: "takeover.go", Func: "Takeover.MayHaveRequested",
-		From:  " || m.HasFinalizer && t.concerns(m)",
+		From:  " || m.HasFinalizer && len(choices) > 0 && t.concerns(m)",
 		To:    "",
 		Finds: "TestMayHaveRequested", Note: "a set's machine whose status was removed counts as one without a request; the simulator removes no status",
 	},

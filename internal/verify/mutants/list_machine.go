@@ -150,13 +150,6 @@ var machineMutants = []Mutant{
 		Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more; statement 5 holds, as what is written to an object that has gone is refused",
 	},
 	{
-		ID: "machine/handover-ignored", File: "requests.go", Func: "Tenure.takeover",
-		From:      "Over: t.began.Add(t.Handover)",
-		To:        "Over: t.began",
-		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
-		Like: "succession",
-	},
-	{
 		ID: "machine/earlier-request-ignored", File: "requests.go", Func: "instances.unlisted",
 		From:  "u.Err != nil || r.number == 0",
 		To:    "u.Err != nil || r.number < 0",
@@ -170,15 +163,9 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/new-ones-wait", File: "requests.go", Func: "instances.unlisted",
-		From:  "r.number == 0 && takeover.MayHaveRequested(s.view)",
+		From:  "r.number == 0 && takeover.MayHaveRequested(s.view, traits.Choices)",
 		To:    "r.number == 0",
 		Finds: "TestOtherChoiceOfNobody", Note: "what was declared while no process ran waits until listings would show what nobody asked for",
-	},
-	{
-		ID: "machine/clock-set-back", File: "requests.go", Func: "Tenure.takeover",
-		From:  "t.began.IsZero() || now.Before(t.began)",
-		To:    "t.began.IsZero()",
-		Finds: "TestClockSetBack", Note: "after the clock of the API server was set back by an hour, machines wait for an hour",
 	},
 	{
 		ID: "machine/slow-answer", File: "reconciler.go", Func: "pass.observe",
