@@ -217,3 +217,29 @@ func TestClockSetBack(t *testing.T) {
 		t.Errorf("waited for %v", waited)
 	}
 }
+
+// TestLooksWriteNothing: a machine whose instance is looked for again and again is written once.
+func TestLooksWriteNothing(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { looksWriteNothing(t, slowListings(openshiftRig(t))) })
+	t.Run("gardener", func(t *testing.T) { looksWriteNothing(t, slowListings(gardenerRig(t))) })
+}
+
+func looksWriteNothing[M client.Object](t *testing.T, g *rig[M]) {
+	for _, restart := range []bool{false, true} {
+		requestWithoutReply(g)
+		if restart {
+			g.restart()
+		}
+		g.clock.Step(time.Second)
+		g.pass()
+		g.written()
+		looks := g.cloud.count("Find")
+		for range 3 {
+			g.clock.Step(g.pass().RequeueAfter)
+		}
+		if writes, n := g.written(), g.cloud.count("Find")-looks; len(writes) > 0 || n != 3 || g.cloud.count("Create") > 0 {
+			t.Errorf("restart %v: %q written in %d looks", restart, writes, n)
+		}
+		g.clock.Step(time.Minute)
+	}
+}
