@@ -129,6 +129,15 @@ func (c *Cloud) Holds(key, value string) (machines, others int) {
 	return machines, others
 }
 
+var _ double.Exhaustible = (*Cloud)(nil)
+
+// Exhausted implements [double.Exhaustible].
+func (c *Cloud) Exhausted() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return double.Places(c.shortages)
+}
+
 // Verbs implements [double.Inspected].
 func (c *Cloud) Verbs() []double.Verb {
 	return []double.Verb{
@@ -142,7 +151,7 @@ func (c *Cloud) Verbs() []double.Verb {
 		{Name: "keep", On: "a machine's ID, a space, and the name of a data disk, which is to outlive it"},
 		{Name: "spoil", On: "the ID of a disk that was made by itself: its provisioning fails"},
 		{Name: "exhaust", On: "zone[/size], or a location for machines without a zone: what is accepted there fails"},
-		{Name: "replenish", On: "zone[/size]"},
+		{Name: "restock", On: "zone[/size]: there is room again"},
 		{Name: "lag", On: "a duration: how far listings run behind"},
 	}
 }
@@ -159,7 +168,7 @@ func (c *Cloud) Do(verb, on string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle()
-	if verb == "exhaust" || verb == "replenish" {
+	if verb == "exhaust" || verb == "restock" {
 		c.shortages[strings.ToLower(on)] = verb == "exhaust"
 		return nil
 	}

@@ -112,6 +112,18 @@ func (a *Accounts) Orphans() (all []string) {
 	return all
 }
 
+// Exhausted implements [Exhaustible].
+func (a *Accounts) Exhausted() (all []string) {
+	a.each(func(_, prefix string, cloud Inspected) {
+		if e, ok := cloud.(Exhaustible); ok {
+			for _, place := range e.Exhausted() {
+				all = append(all, prefix+place)
+			}
+		}
+	})
+	return all
+}
+
 // Verbs implements [Inspected].
 func (a *Accounts) Verbs() []Verb {
 	cloud, ok := a.all[0].Cloud.(Inspected)

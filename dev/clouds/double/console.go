@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -59,10 +60,17 @@ type Inspected interface {
 	Do(verb, on string) error
 }
 
+// Exhaustible is a [Cloud] whose verbs "exhaust" and "restock" end and restore the capacity of a place.
+type Exhaustible interface {
+	// Exhausted are the places without capacity, in the form that the verbs accept.
+	Exhausted() []string
+}
+
 // state is the content of the console.
 type state struct {
 	Instances []Listed `json:"instances"`
 	Orphans   []string `json:"orphans"`
+	Exhausted []string `json:"exhausted,omitempty"`
 	Verbs     []Verb   `json:"verbs"`
 }
 
@@ -83,6 +91,17 @@ type Planter interface {
 	// PlantLike creates a running copy of the instance with the ID. rename changes its name, and the keys and
 	// values of its tags.
 	PlantLike(id string, rename func(string) string) error
+}
+
+// Places returns the sorted keys of a map whose value is true.
+func Places(exhausted map[string]bool) (all []string) {
+	for place, is := range exhausted {
+		if is {
+			all = append(all, place)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // Renamed returns tags with renamed keys and values.
@@ -167,13 +186,20 @@ func (s *Server) inspect(r *http.Request, name string) (any, error) {
 		return nil, errors.New("no such page: " + r.Method + " " + name)
 	}
 	s.look()
-	return state{Instances: inspected.Instances(), Orphans: inspected.Orphans(), Verbs: append(inspected.Verbs(), s.verbs()...)}, nil
+	all := state{Instances: inspected.Instances(), Orphans: inspected.Orphans(), Verbs: append(inspected.Verbs(), s.verbs()...)}
+	if e, ok := inspected.(Exhaustible); ok {
+		all.Exhausted = e.Exhausted()
+	}
+	return all, nil
 }
 
 // do runs a verb of [Server.verbs], or one of the cloud's own.
 func (s *Server) do(cloud Inspected, verb string, query url.Values) error {
 	s.look()
 	on := query.Get("on")
+	if _, ok := cloud.(Exhaustible); ok && on == "" && (verb == "exhaust" || verb == "restock") {
+		return fmt.Errorf("%s: name the place, such as a zone", verb)
+	}
 	lender, lends := s.cloud.(Lender)
 	planter, plants := s.cloud.(Planter)
 	switch {

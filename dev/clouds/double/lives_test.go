@@ -18,9 +18,10 @@ type farm struct {
 	key     string
 	revoked bool
 	has     map[string]double.Listed
+	full    map[string]bool
 }
 
-func newFarm(key string) *farm { return &farm{key: key, has: map[string]double.Listed{}} }
+func newFarm(key string) *farm { return &farm{key: key, has: map[string]double.Listed{}, full: map[string]bool{}} }
 
 func (f *farm) Serve(w http.ResponseWriter, r *http.Request, _ []byte) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
@@ -43,10 +44,15 @@ func (f *farm) Guests() (all []double.Guest) {
 func (f *farm) Instances() []double.Listed { return slices.Collect(maps.Values(f.has)) }
 func (f *farm) Orphans() []string          { return []string{"disk"} }
 func (f *farm) Verbs() []double.Verb       { return []double.Verb{{Name: "fell", On: "an ID"}} }
+func (f *farm) Exhausted() []string        { return double.Places(f.full) }
 func (f *farm) Revoke()                    { f.revoked = true }
 func (f *farm) Restore()                   { f.revoked = false }
 
 func (f *farm) Do(verb, on string) error {
+	if verb == "exhaust" || verb == "restock" {
+		f.full[on] = verb == "exhaust"
+		return nil
+	}
 	if _, ok := f.has[on]; !ok || verb != "fell" {
 		return errors.New("not here")
 	}
@@ -187,5 +193,26 @@ func TestAccounts(t *testing.T) {
 	}
 	if got := strings.Join(all.Orphans(), " "); got != "disk two/disk" {
 		t.Error(got)
+	}
+}
+
+// The console says which places have no capacity, and requires a place: an omitted one would change nothing.
+func TestConsoleListsExhaustedPlaces(t *testing.T) {
+	all := double.NewAccounts(func(*http.Request, []byte) string { return "one" }, double.Account{Name: "one", Cloud: newFarm("k")}, double.Account{Name: "two", Cloud: newFarm("l")})
+	s := double.NewServer(&double.Clock{}, all)
+	for _, step := range []struct {
+		page string
+		code int
+		want string
+	}{
+		{"do/exhaust?on=b", http.StatusOK, `"exhausted":["b"]`},
+		{"do/exhaust?on=a", http.StatusOK, `"exhausted":["a","b"]`},
+		{"do/exhaust?on=two/c", http.StatusOK, `"exhausted":["a","b","two/c"]`},
+		{"do/restock?on=b", http.StatusOK, `"exhausted":["a","two/c"]`},
+		{"do/exhaust", http.StatusBadRequest, "exhaust: name the place, such as a zone"},
+	} {
+		if code, got := ask(t, s, http.MethodPost, double.ConsolePath+step.page, ""); code != step.code || !strings.Contains(got, step.want) {
+			t.Errorf("%s: %d %s, want %d with %s", step.page, code, got, step.code, step.want)
+		}
 	}
 }

@@ -78,6 +78,15 @@ func (c *Cloud) Orphans() (all []string) {
 	return all
 }
 
+var _ double.Exhaustible = (*Cloud)(nil)
+
+// Exhausted implements [double.Exhaustible].
+func (c *Cloud) Exhausted() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return double.Places(c.exhausted)
+}
+
 // Verbs implements [double.Inspected].
 func (c *Cloud) Verbs() []double.Verb {
 	return []double.Verb{

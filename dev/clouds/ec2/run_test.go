@@ -28,6 +28,9 @@ func TestTokensAreKeptByZone(t *testing.T) {
 	if err := c.Do("exhaust", "us-east-1a/m5.large"); err != nil {
 		t.Fatal(err)
 	}
+	if got := c.Exhausted(); len(got) != 1 || got[0] != "us-east-1a/m5.large" {
+		t.Errorf("exhausted are %v", got)
+	}
 	for _, s := range []struct {
 		reason, want string
 		instances    int

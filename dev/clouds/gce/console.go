@@ -123,6 +123,15 @@ func verbsOf(c *Cloud) []verb {
 	}
 }
 
+var _ double.Exhaustible = (*Cloud)(nil)
+
+// Exhausted implements [double.Exhaustible].
+func (c *Cloud) Exhausted() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return double.Places(c.exhausted)
+}
+
 // Verbs implements [double.Inspected].
 func (c *Cloud) Verbs() (all []double.Verb) {
 	for _, v := range verbsOf(c) {

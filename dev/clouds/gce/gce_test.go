@@ -128,6 +128,9 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("%s %s: %v", v.name, v.on, err)
 		}
 	}
+	if got := c.Exhausted(); len(got) != 1 || got[0] != "us-east1-b/n1-standard-4" {
+		t.Errorf("exhausted are %v", got)
+	}
 	if orphans := c.Orphans(); len(orphans) != 1 || len(c.Instances()) != 0 {
 		t.Errorf("there are %v and %v", c.Instances(), orphans)
 	}

@@ -78,6 +78,21 @@ func (c *controller) orphans() (all []string) {
 	return all
 }
 
+var _ double.Exhaustible = (*Cloud)(nil)
+
+// Exhausted implements [double.Exhaustible].
+func (c *Cloud) Exhausted() (all []string) {
+	c.While(func(time.Time) {
+		for place, room := range c.room {
+			if room == 0 {
+				all = append(all, place)
+			}
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
 // Verbs implements [double.Inspected].
 func (*Cloud) Verbs() []double.Verb {
 	return []double.Verb{
@@ -86,7 +101,7 @@ func (*Cloud) Verbs() []double.Verb {
 		{Name: "start", On: "a virtual machine's name"},
 		{Name: "fail", On: "a virtual machine's name: it was accepted, and no node has room for it"},
 		{Name: "exhaust", On: "zone: no further virtual machine has room there"},
-		{Name: "release", On: "zone: there is room again"},
+		{Name: "restock", On: "zone: there is room again"},
 		{Name: "lag", On: "a duration: lists run behind"},
 	}
 }
@@ -109,7 +124,7 @@ func (c *controller) do(verb, on string) error {
 	case "exhaust":
 		c.room[on] = 0
 		return nil
-	case "release":
+	case "restock":
 		delete(c.room, on)
 		return nil
 	}

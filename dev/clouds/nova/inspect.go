@@ -56,6 +56,21 @@ func used(c *Cloud, port string) bool {
 	return slices.ContainsFunc(c.all.All(), func(s server) bool { return slices.Contains(s.ports, port) })
 }
 
+var _ double.Exhaustible = (*Cloud)(nil)
+
+// Exhausted implements [double.Exhaustible].
+func (c *Cloud) Exhausted() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for place, room := range c.room {
+		if room == 0 {
+			all = append(all, place)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // Verbs implements [double.Inspected].
 func (*Cloud) Verbs() []double.Verb {
 	return []double.Verb{
@@ -74,7 +89,7 @@ func (*Cloud) Verbs() []double.Verb {
 		{Name: "replace", On: "a name: whatever image, flavor and security group is called so is removed, and made anew with another ID"},
 		{Name: "plug", On: "a server's ID and a port's: the port is bound to it"},
 		{Name: "exhaust", On: "zone[/flavor]: no further server has room there"},
-		{Name: "release", On: "zone[/flavor]: there is room again"},
+		{Name: "restock", On: "zone[/flavor]: there is room again"},
 		{Name: "lag", On: "a duration: listings of servers run behind"},
 	}
 }
@@ -91,7 +106,7 @@ func (c *Cloud) Do(verb, on string) error {
 	case "exhaust":
 		c.room[on] = 0
 		return nil
-	case "release":
+	case "restock":
 		delete(c.room, on)
 		return nil
 	case "close", "open":

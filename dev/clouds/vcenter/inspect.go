@@ -224,6 +224,15 @@ func (c *Cloud) Instances() (all []double.Listed) {
 // Orphans implements [double.Inspected]. Disks and network cards are parts of their virtual machine.
 func (c *Cloud) Orphans() []string { return nil }
 
+var _ double.Exhaustible = (*Cloud)(nil)
+
+// Exhausted implements [double.Exhaustible].
+func (c *Cloud) Exhausted() []string {
+	c.world.mu.Lock()
+	defer c.world.mu.Unlock()
+	return double.Places(c.world.full)
+}
+
 // Verbs implements [double.Inspected].
 func (c *Cloud) Verbs() []double.Verb {
 	const instance = "an instance UUID"

@@ -118,6 +118,9 @@ func (s consoleState) print(out io.Writer) error {
 	if len(s.Orphans) > 0 {
 		fmt.Fprintf(out, "\nResources without an instance: %s\n", strings.Join(s.Orphans, ", "))
 	}
+	if len(s.Exhausted) > 0 {
+		fmt.Fprintf(out, "\nWithout capacity, until `millwright cloud restock`: %s\n", strings.Join(s.Exhausted, ", "))
+	}
 	var verbs []string
 	for _, v := range s.Verbs {
 		verbs = append(verbs, strings.TrimSpace(v.Name+" "+v.On))

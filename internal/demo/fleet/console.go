@@ -20,6 +20,8 @@ type CloudState struct {
 		Dependants []string `json:"dependants"`
 	} `json:"instances"`
 	Orphans []string `json:"orphans"`
+	// Exhausted are the places without capacity, such as a zone or "zone/type".
+	Exhausted []string `json:"exhausted"`
 	Verbs   []struct {
 		Name string `json:"name"`
 		On   string `json:"on"`
