@@ -210,10 +210,11 @@ test-story: box ## Tell one story of troubles on each played cloud, by the real 
 
 # KILLS= is up to which write and call, and 50 is more than there are. Four minutes for vSphere, 11 for OpenStack, 14 for Azure and for GCP, 20 for AWS, in most of
 # which the controller waits for listings to catch up; with KILLS=1 one to six.
+# TWICE=1 also kills each process that takes over, at its first step.
 KILLS ?= 50
 .PHONY: test-killed
 test-killed: box ## Kill the machine controller of played clouds at each of its writes and calls, and count at the cloud: PROVIDER=aws KILLS=1
-	go test -count=1 -timeout 3h -v ./test/rehearsal -run '^TestSafetyKilled' -rehearsal.kills=$(KILLS) $(if $(filter-out kubemark,$(PROVIDER)),-rehearsal.provider=$(PROVIDER)) $(ARGS)
+	go test -count=1 -timeout 3h -v ./test/rehearsal -run '^TestSafetyKilled' -rehearsal.kills=$(KILLS) $(if $(TWICE),-rehearsal.twice) $(if $(filter-out kubemark,$(PROVIDER)),-rehearsal.provider=$(PROVIDER)) $(ARGS)
 
 # As root on a Debian 12; ten minutes for packages on first use, then two to start, and five for the tests.
 .PHONY: test-openstack

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/verify/checker"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
 // load reads the two logs of a run.
@@ -17,12 +18,7 @@ func load(dir string) (checker.Run, error) {
 		Sets: "millwright:machine-controller-manager", Machines: "millwright:machine-controller-kubemark",
 		DrainTimeout: 2 * time.Hour,
 	}
-	audit, err := os.Open(filepath.Join(dir, "audit.log"))
-	if err != nil {
-		return run, err
-	}
-	defer audit.Close()
-	writes, err := checker.ParseAudit(audit)
+	writes, err := record.Writes(dir)
 	if err != nil {
 		return run, err
 	}

@@ -43,9 +43,13 @@ func restore(ctx context.Context, w *world, r *rand.Rand) error {
 	if err := os.Rename(copied, data); err != nil {
 		return err
 	}
+	args, err := w.planeArgs()
+	if err != nil {
+		return err
+	}
 	plane, err := devplane.Start(w.ctx, devplane.Options{
 		Dir: w.fleet.Plane.Dir, Assets: w.fleet.Plane.Assets, Components: []string{devplane.ControllerManager, devplane.Scheduler, devplane.Kwok},
-		ExtraArgs: w.planeArgs(), Log: os.Stderr,
+		ExtraArgs: args, Log: os.Stderr,
 	})
 	if err != nil {
 		return fmt.Errorf("start the control plane again: %w", err)
@@ -84,7 +88,7 @@ func (w *world) snapshot(data, into string) error {
 
 // listAll lists all objects, as the user whose lists are in the audit log.
 func (w *world) listAll() error {
-	c, err := w.clientOf(census)
+	c, err := w.clientOf(record.Census)
 	if err != nil {
 		return err
 	}

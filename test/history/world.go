@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	_ "embed" // the fleet and the audit policy
+	_ "embed" // the fleet
 	"errors"
 	"fmt"
 	"os"
@@ -18,20 +18,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/verify/checker"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
-var (
-	//go:embed fleet.yaml
-	fleetYAML []byte
-	//go:embed audit.yaml
-	auditYAML []byte
-)
+//go:embed fleet.yaml
+var fleetYAML []byte
 
-// census is the user who lists all objects after a restore of etcd. driver is the user who changes the fleet.
-const (
-	census = "millwright-census"
-	driver = "millwright-driver"
-)
+// driver is the user who changes the fleet.
+const driver = "millwright-driver"
 
 // world is the fleet with its control plane, users and faults.
 type world struct {
@@ -61,18 +55,17 @@ type world struct {
 // programs are the controllers.
 var programs = []string{fleet.Sets, fleet.Machines}
 
-func (w *world) auditLog() string { return filepath.Join(w.dir, "audit.log") }
-
 // planeArgs are additional arguments of the control plane.
-func (w *world) planeArgs() map[string][]string {
-	args := map[string][]string{devplane.APIServer: {
-		"--audit-policy-file=" + filepath.Join(w.dir, "audit.yaml"), "--audit-log-path=" + w.auditLog(),
-		"--audit-log-mode=blocking", "--audit-log-maxsize=10000",
-	}}
+func (w *world) planeArgs() (map[string][]string, error) {
+	audit, err := record.Audit(w.dir)
+	if err != nil {
+		return nil, err
+	}
+	args := map[string][]string{devplane.APIServer: audit}
 	if w.restores {
 		args[devplane.ControllerManager], args[devplane.Kwok] = []string{noticesSoon}, []string{renewsSoon}
 	}
-	return args
+	return args, nil
 }
 
 // start starts the world: the control plane, the controllers, and the fleet of fleet.yaml.
@@ -82,11 +75,12 @@ func (w *world) start() (err error) {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, "audit.yaml"), auditYAML, 0o600); err != nil {
+	args, err := w.planeArgs()
+	if err != nil {
 		return err
 	}
 	w.fleet, err = fleet.Start(w.ctx, fleet.Options{
-		Dir: filepath.Join(w.dir, "fleet"), Bin: w.now, Backend: "kwok", Idle: true, PlaneArgs: w.planeArgs(), Log: os.Stderr,
+		Dir: filepath.Join(w.dir, "fleet"), Bin: w.now, Backend: "kwok", Idle: true, PlaneArgs: args, Log: os.Stderr,
 	})
 	if err != nil {
 		return fmt.Errorf("start the fleet: %w", err)

@@ -105,6 +105,21 @@ func (s *story) count() {
 	}
 }
 
+// keepsPromises judges drains, hooks and bounds by all writes and instances since the start of the story.
+func (s *story) keepsPromises() {
+	s.t.Helper()
+	run := s.run()
+	run.Sets, run.Machines, run.DrainTimeout = "millwright:"+fleet.Sets, "millwright:machine-controller-"+s.cloud, 2*time.Hour
+	table, broken, err := record.Promises(run, s.dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Log(table)
+	for _, b := range broken {
+		s.t.Error(b)
+	}
+}
+
 // unjoin deletes the nodes that have no machine, after there are some.
 func (s *story) unjoin() {
 	s.t.Helper()

@@ -22,7 +22,10 @@ import (
 )
 
 // kills: `make test-killed` kills the machine controller at each of its writes and calls.
-var kills = flag.Int("rehearsal.kills", 1, "up to which of its writes, and of its calls that change something, the machine controller is killed")
+var (
+	kills = flag.Int("rehearsal.kills", 1, "up to which of its writes, and of its calls that change something, the machine controller is killed")
+	twice = flag.Bool("rehearsal.twice", false, "kill the next process, too, at its first write, or its first call that changes something")
+)
 
 // scarcity is a cloud that refuses the best choice of a class, so that the controller requests an instance twice for each
 // machine. The cloud refuses immediately: if it accepted the request and the instance then failed, a machine of
@@ -260,6 +263,9 @@ func (k *killing) killedAt(p *pool, replicas, n int, at interceptor) (killed boo
 		}
 		k.crash()
 		k.chapter += ", killed at " + at.what()
+		if *twice {
+			k.killedAgain(at)
+		}
 		if call && replicas > 0 {
 			k.hideListings()
 		}
@@ -276,6 +282,22 @@ func (k *killing) killedAt(p *pool, replicas, n int, at interceptor) (killed boo
 	k.t.Logf("%s: %.1f s", k.chapter, time.Since(began).Seconds())
 	k.chapter = chapter
 	return killed
+}
+
+// killedAgain kills the process that has taken over at its first step, if it has one.
+func (k *killing) killedAgain(at interceptor) {
+	k.t.Helper()
+	at.set(1)
+	k.until("the next process comes to its first step, or the fleet rests", func() string {
+		if at.hit() {
+			return ""
+		}
+		return k.wrong()
+	})
+	if at.hit() {
+		k.crash()
+		k.chapter += ", and again at " + at.what()
+	}
 }
 
 // restockBestChoice restores the capacity of the best choice after the controller has requested another choice. A process

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
 var (
@@ -122,6 +124,7 @@ func TestStory(t *testing.T) {
 				s.count()
 				t.Logf("%-9s %5.1f s", chapter.name, time.Since(began).Seconds())
 			}
+			s.keepsPromises()
 		})
 	}
 }
@@ -138,8 +141,13 @@ func start(t *testing.T, o fleet.CloudOptions, args ...string) *story {
 	if err != nil {
 		t.Fatal(err)
 	}
+	audit, err := record.Audit(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	f, err := fleet.Start(t.Context(), fleet.Options{
 		Dir: filepath.Join(dir, "fleet"), Bin: bin, Backend: "kwok", Cloud: o, Log: os.Stderr,
+		PlaneArgs: map[string][]string{devplane.APIServer: audit},
 		Args: map[string][]string{
 			fleet.Sets:                         {"--namespace="},
 			"machine-controller-" + o.Provider: append([]string{"--machine-safety-orphan-vms-period=2s", "--orphan-grace-period=5s", "--v=4", "--namespace="}, args...),
@@ -162,7 +170,7 @@ func start(t *testing.T, o fleet.CloudOptions, args ...string) *story {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &story{t: t, fleet: f, cloud: o.Provider}
+	s := &story{t: t, fleet: f, cloud: o.Provider, dir: dir}
 	s.post("lives")
 	return s
 }

@@ -29,6 +29,8 @@ type story struct {
 	cloud   string
 	chapter string
 	pools   []*pool
+	// dir has the audit log.
+	dir string
 	// foreigners are the keys of instances of another cluster.
 	foreigners map[string]bool
 }

@@ -13,7 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
 // options are the flags of the command.
@@ -55,15 +57,20 @@ func (o *options) run(ctx context.Context) (err error) {
 		return err
 	}
 	say("%s, %d machines, seed %d, logs in %s", o.provider, o.machines, o.seed, o.dir)
+	audit, err := record.Audit(o.dir)
+	if err != nil {
+		return err
+	}
 	f, err := fleet.Start(ctx, fleet.Options{
 		Dir: filepath.Join(o.dir, "fleet"), Bin: o.bin, Backend: "kwok", Log: os.Stderr,
-		Cloud: fleet.CloudOptions{Provider: o.provider, AcceptAny: true},
+		PlaneArgs: map[string][]string{devplane.APIServer: audit},
+		Cloud:     fleet.CloudOptions{Provider: o.provider, AcceptAny: true},
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Stop(context.WithoutCancel(ctx)) }()
-	w := &world{f: f, cloud: console{f.Cloud}, rand: rand.New(rand.NewPCG(o.seed, 0)), counts: map[string]int{}, provider: o.provider}
+	w := &world{f: f, cloud: console{f.Cloud}, rand: rand.New(rand.NewPCG(o.seed, 0)), counts: map[string]int{}, provider: o.provider, dir: o.dir}
 	return w.story(ctx, o)
 }
 
@@ -89,7 +96,10 @@ func (w *world) story(ctx context.Context, o *options) error {
 	if err := w.rests(ctx, "all machines are deleted"); err != nil {
 		return err
 	}
-	return w.report(ctx)
+	if err := w.report(ctx); err != nil {
+		return err
+	}
+	return w.keepsPromises(ctx)
 }
 
 // say prints an event with its time.

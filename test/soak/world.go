@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,8 +29,8 @@ type world struct {
 	counts map[string]int
 	// want is the wanted number of machines of each owner.
 	want int
-	// provider is the cloud.
-	provider string
+	// provider is the cloud; dir has the audit log.
+	provider, dir string
 }
 
 // owners have the machines: a set of one API, and a deployment of the other. The deployment has the template of the sample set,
@@ -202,6 +203,24 @@ func (w *world) done(ctx context.Context) (n int, err error) {
 func (w *world) wrong(ctx context.Context) (string, error) {
 	run, err := record.Simulated(ctx, w.f.Client, w.f.Cloud, w.want*len(owners))
 	return checker.Wrong(run, checker.Rest), err
+}
+
+// keepsPromises judges drains, hooks and bounds by all writes and instances of the run.
+func (w *world) keepsPromises(ctx context.Context) error {
+	run, err := record.Simulated(ctx, w.f.Client, w.f.Cloud, w.want*len(owners))
+	if err != nil {
+		return err
+	}
+	run.Sets, run.Machines, run.DrainTimeout = "millwright:"+fleet.Sets, "millwright:machine-controller-"+w.provider, 2*time.Hour
+	table, broken, err := record.Promises(run, w.dir)
+	if err != nil {
+		return err
+	}
+	fmt.Print(table)
+	if len(broken) > 0 {
+		return fmt.Errorf("promises are broken:\n%s", strings.Join(broken, "\n"))
+	}
+	return nil
 }
 
 // report prints the faults and the number of requests to the cloud.

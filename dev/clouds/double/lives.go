@@ -2,53 +2,98 @@ package double
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Life is the life of an instance as the cloud knows it, without the lag of listings.
+// Life is the life of an instance as the cloud knows it, without the lag of listings. Its times are those of
+// this machine, not of the cloud's clock, so that they compare with the logs of other programs.
 type Life struct {
 	// Listed is its last listing.
 	Listed
-	// Since is when it was first listed; Ended is when it was no longer listed, or had ended; zero while it
-	// lives.
+	// Since is when it was first listed, Seen when it was last listed and had not ended. Ended is when it was no
+	// longer listed, or had ended; zero while it lives.
 	Since time.Time `json:"since"`
+	Seen  time.Time `json:"seen"`
 	Ended time.Time `json:"ended,omitzero"`
+	// Ending is when it was first listed as ending, or had ended, after a client's request to the cloud's API: the
+	// request came earlier. Zero: it lives, or ended for another reason, such as a verb of the console.
+	Ending time.Time `json:"ending,omitzero"`
 }
 
 // ended are the clouds' words for the state of an instance that has ended.
 var ended = []string{"terminated", "deleted", "gone"}
 
+// ending are the clouds' words for the state of an instance whose deletion has begun.
+var ending = []string{"shutting-down", "terminating", "deleting", "stopping", "deprovisioning"}
+
 // Ended reports whether the instance is listed although it has ended.
 func (l Listed) Ended() bool { return slices.Contains(ended, strings.ToLower(l.State)) }
+
+// ending reports whether the deletion of the instance has begun.
+func (l Listed) ending() bool { return slices.Contains(ending, strings.ToLower(l.State)) }
 
 // lives are the lives of all instances, from the first request for them on: they cost a listing of all
 // instances around every request that writes. The zero value records nothing.
 type lives struct {
-	mu    sync.Mutex
-	asked bool
-	lived []Life
-	now   map[string]*Life // those that have not ended, by account and ID
+	mu        sync.Mutex
+	recording bool
+	lived     []Life
+	now       map[string]*Life // those that have not ended, by account and ID
+	// requests are those that are not answered yet, by their number.
+	requests map[int]string
+	counted  int
 }
 
 func (l *lives) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.asked {
-		l.asked, l.now = true, map[string]*Life{}
+	if !l.recording {
+		l.recording, l.now = true, map[string]*Life{}
 	}
 }
 
 func (l *lives) begun() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.asked
+	return l.recording
 }
 
-// note compares the current instances with the former ones. An instance that appears again under its ID
-// begins another life: in clouds whose IDs are names, it is another instance.
+// asked records a request that is not answered yet, until the returned function is called.
+func (l *lives) asked(text string) (answered func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.recording {
+		return func() {}
+	}
+	if l.requests == nil {
+		l.requests = map[int]string{}
+	}
+	l.counted++
+	n := l.counted
+	l.requests[n] = text
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.requests, n)
+	}
+}
+
+// requested reports whether a request that is not answered yet names the instance.
+func (l *lives) requested(i Listed) bool {
+	for _, text := range l.requests {
+		if strings.Contains(text, path.Base(i.ID)) || i.Name != "" && strings.Contains(text, i.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// note compares the current instances with the former ones. An instance that appears again under its ID begins another life: in clouds whose IDs
+// are names, it is another instance.
 func (l *lives) note(now time.Time, all []Listed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,15 +104,22 @@ func (l *lives) note(now time.Time, all []Listed) {
 		}
 		key := i.Account + " " + i.ID
 		there[key] = true
-		if known := l.now[key]; known != nil {
-			known.Listed = i
-		} else {
-			l.now[key] = &Life{Listed: i, Since: now}
+		known := l.now[key]
+		if known == nil {
+			known = &Life{Since: now}
+			l.now[key] = known
 		}
+		if i.ending() && !known.ending() && l.requested(i) {
+			known.Ending = now
+		}
+		known.Listed, known.Seen = i, now
 	}
 	for key, life := range l.now {
 		if !there[key] {
 			life.Ended = now
+			if !life.ending() && l.requested(life.Listed) {
+				life.Ending = now
+			}
 			l.lived = append(l.lived, *life)
 			delete(l.now, key)
 		}
@@ -92,7 +144,7 @@ func (s *Server) look() {
 		// One at a time: otherwise an older listing could be noted after a newer one.
 		s.looking.Lock()
 		defer s.looking.Unlock()
-		s.lives.note(s.Clock.Now(), inspected.Instances())
+		s.lives.note(time.Now(), inspected.Instances())
 	}
 }
 

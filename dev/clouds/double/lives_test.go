@@ -21,7 +21,9 @@ type farm struct {
 	full    map[string]bool
 }
 
-func newFarm(key string) *farm { return &farm{key: key, has: map[string]double.Listed{}, full: map[string]bool{}} }
+func newFarm(key string) *farm {
+	return &farm{key: key, has: map[string]double.Listed{}, full: map[string]bool{}}
+}
 
 func (f *farm) Serve(w http.ResponseWriter, r *http.Request, _ []byte) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
@@ -113,6 +115,29 @@ func TestLivesAreRemembered(t *testing.T) {
 		ask(t, s, step.method, step.path, "")
 		if got := lives(t, s); got != step.want {
 			t.Errorf("%s: %q, want %q", step.reason, got, step.want)
+		}
+	}
+}
+
+// A request that names an instance explains its end; the end of another one, which a client's write only
+// reveals, and a verb of the console do not.
+func TestLivesSayWhoEndedThem(t *testing.T) {
+	f := newFarm("k")
+	s := double.NewServer(&double.Clock{}, f)
+	ask(t, s, "POST", "/_double/lives", "")
+	for _, name := range []string{"first", "second", "third"} {
+		ask(t, s, "PUT", "/"+name+"?k", "")
+	}
+	ask(t, s, "DELETE", "/first?k", "")
+	delete(f.has, "second")
+	ask(t, s, "POST", "/other?k", "")
+	ask(t, s, "POST", "/_double/do/fell?on=third", "")
+	for _, l := range s.Lives() {
+		switch requested := !l.Ending.IsZero(); {
+		case requested != (l.ID == "first"):
+			t.Errorf("%s: requested is %v", l.ID, requested)
+		case l.Seen.IsZero() || l.Ended.Before(l.Seen) || l.Seen.Before(l.Since):
+			t.Errorf("%s: since %v, seen %v, ended %v", l.ID, l.Since, l.Seen, l.Ended)
 		}
 	}
 }

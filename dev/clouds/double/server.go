@@ -99,7 +99,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	if writes {
 		s.look()
-		defer s.look()
+		answered := s.lives.asked(r.URL.Path + "\x00" + string(body))
+		defer func() {
+			s.look()
+			answered()
+		}()
 	}
 	throttled = s.answer(seen, r, body, operation, writes)
 }

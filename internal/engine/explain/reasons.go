@@ -55,7 +55,7 @@ var reasons = map[string]advice{
 	// A machine that is not under deletion, in the order of lifecycle.
 	word(lifecycle.ReasonNew):                            {Progressing, "was created {age} ago, and its controller starts to work on it", wait, true},
 	ReasonNotSeen:                                        {Failed, "was created {age} ago, and no controller has acted on it", atWork, true},
-	word(lifecycle.ReasonInvalidObject):                  {Failed, "cannot be created: {field} is invalid", "correct {field}, in the template if the machine was created from one, and delete the machine", false},
+	word(lifecycle.ReasonInvalidObject):                  {Failed, "gets no instance: {field} is invalid", "correct {field}, in the template if the machine was created from one, and delete the machine", false},
 	word(lifecycle.ReasonFailed):                         {Failed, "failed{failed}", "fix the cause, delete the machine and create another: no controller does", false},
 	word(lifecycle.ReasonFailed) + "/Owned":              {Failed, "failed{failed}", "fix the cause and delete the machine, unless a health check does: {owner} creates another", false},
 	word(lifecycle.ReasonFailed) + "/Template":           {Failed, "failed{failed}", "correct what is named in the template of {owner}, and delete the machine: {owner} creates another", false},

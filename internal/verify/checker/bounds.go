@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -179,21 +180,26 @@ func mayWork(o Object) bool {
 	return works(o) || o.wanted() && o.phase() != "Failed" && o.Status.NodeRef.Name != ""
 }
 
+// membersOf are the machines of sets.
+func (e *era) membersOf(sets []*thing) (all []*thing) {
+	for _, s := range sets {
+		all = append(all, e.members(s)...)
+	}
+	return all
+}
+
 func (h *history) judgeDeletion(e *era, set *thing, w *Write, v *Verdict) {
 	deployment, sets := e.siblings(set)
 	if deployment == nil || !deployment.surely(w.Begun, w.Done, Object.wanted) || !deployment.surely(w.Begun, w.Done, Object.rolls) || !set.surely(w.Begun, w.Done, Object.wanted) {
 		return // what is deleted takes its machines with it
 	}
-	var all []*thing
-	for _, s := range sets {
-		all = append(all, e.members(s)...)
-	}
+	all := e.membersOf(sets)
 	whole, ok := lastWhole(deployment, all, w.Begun)
 	if !ok || h.lostOtherwise(all, whole, w.Done) || slices.ContainsFunc(sets, func(s *thing) bool { return h.sized(s, whole, w.Done) }) {
 		return
 	}
 	v.Judged++
-	least := deployment.last().replicas()
+	least := math.MaxInt
 	for _, d := range deployment.during(whole, w.Done) {
 		_, less := d.bounds()
 		least = min(least, d.replicas()-less)

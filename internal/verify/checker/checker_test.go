@@ -220,6 +220,19 @@ func TestOneMachine(t *testing.T) {
 		{"other", "it is another machine's", func(s *story) { s.instance("i-2", "x", 5, 8.1) }, ""},
 
 		{"undrained", "the pod is on the node", undrained, "drain-first"},
+		{"undrained on a node of another name", "the machine says which node it has", func(s *story) {
+			undrained(s)
+			for i := range s.Writes {
+				switch w := &s.Writes[i]; {
+				case w.Resource == "machines":
+					w.Object.Status.NodeRef.Name = "ip-10-0-0-1"
+				case w.Resource == "nodes":
+					w.Name, w.Object.Metadata.Name = "ip-10-0-0-1", "ip-10-0-0-1"
+				case w.Target != "":
+					w.Target = "ip-10-0-0-1"
+				}
+			}
+		}, "drain-first"},
 		{"leaving", "the pod is on its way, and still there", func(s *story) {
 			grace := int64(30)
 			s.find(7.1, "pods").Object.Metadata.DeletionGracePeriodSeconds = &grace

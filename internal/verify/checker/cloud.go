@@ -36,6 +36,8 @@ func inOrder(all []Event) {
 type Instance struct {
 	ID, UID, Machine, Part   string
 	Made, Ending, Died, Gone Event
+	// node is the name of its node: that of its machine's record, else Machine.
+	node string
 }
 
 // living says until when no end of the instance was asked for or seen: the far future where it still lives.

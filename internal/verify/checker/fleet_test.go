@@ -156,6 +156,10 @@ func TestRollouts(t *testing.T) {
 		}, "unavailable"},
 		{"one may be away", "and is", "1", "1", func(s *story) { s.give(10, setsUser, "old", "a") }, ""},
 		{"two are away", "one may be", "1", "1", func(s *story) { s.give(10, setsUser, "old", "a", "b") }, "unavailable"},
+		{"two are away before all go", "that the deployment wants none later excuses nothing", "1", "1", func(s *story) {
+			s.give(10, setsUser, "old", "a", "b")
+			s.write(20, user, "patch", "machinedeployments", object("dep").wants(0, 2).bounded("1", "1"))
+		}, "unavailable"},
 		{"a quarter may be away", "and is", "1", "25%", func(s *story) { s.give(10, setsUser, "old", "a") }, ""},
 		{"neither surge nor unavailable", "then one may be away, or nothing could move", "0", "0", func(s *story) { s.give(10, setsUser, "old", "a") }, ""},
 		{"a user took one", "what others take is not the controllers' fault, and may be unknown to them", "1", "1", func(s *story) {

@@ -134,7 +134,26 @@ func sortOut(r Run) *history {
 			t.sort()
 		}
 	}
+	for _, i := range h.instances {
+		i.node = cmp.Or(h.nodeOf(i.UID), i.Machine)
+	}
 	return h
+}
+
+// nodeOf is the name of the node that a machine has recorded; empty: none.
+func (h *history) nodeOf(uid string) string {
+	for _, e := range h.eras {
+		m := e.machineOf(uid)
+		if m == nil {
+			continue
+		}
+		for _, v := range m.versions {
+			if name := v.Object.node(); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // writes are the requests of the API server.

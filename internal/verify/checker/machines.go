@@ -148,7 +148,7 @@ func nodeLast(h *history, v *Verdict) {
 			}
 			v.Judged++
 			for _, i := range h.instances {
-				if i.Machine == w.Name && i.during(w.Begun, w.Done) && !e.older(w.Name, i.Made.At, w.Begun) {
+				if i.node == w.Name && i.during(w.Begun, w.Done) && !e.older(w.Name, i.Made.At, w.Begun) {
 					v.breaks(w.Begun, []string{i.Made.Where(), w.Where()}, "node %s is deleted while its instance %s is there", w.Name, i.ID)
 				}
 			}

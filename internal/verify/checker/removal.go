@@ -30,15 +30,15 @@ func drainFirst(h *history, v *Verdict) {
 			continue
 		}
 		v.Judged++
-		closed := e.cordoned(i.Machine, at)
-		if e.older(i.Machine, i.Made.At, at) {
+		closed := e.cordoned(i.node, at)
+		if e.older(i.node, i.Made.At, at) {
 			continue // the node is another instance's
 		}
 		for _, pod := range e.of("pods") {
-			if pod.node != i.Machine || !pod.boundDone.Before(at) || pod.boundDone.After(closed) {
+			if pod.node != i.node || !pod.boundDone.Before(at) || pod.boundDone.After(closed) {
 				continue // it came after the node was closed
 			}
-			silent := e.silent(i.Machine, at)
+			silent := e.silent(i.node, at)
 			if pod.surely(at, at, func(o Object) bool { return !daemon(o) && !mirror(o) && !finished(o) && (!silent || !o.deleting()) }) {
 				v.breaks(at, []string{i.Ending.Where(), pod.during(at, at)[0].Where(), deleted.Where()},
 					"instance %s of machine %s is ended with pod %s on it", i.ID, m.name(), pod.name())

@@ -53,11 +53,12 @@ var saboteurs = map[string]func(r *Run, h *history) bool{
 	},
 }
 
-// Prove falsifies the record of a run once for each statement, and says whether its judge sees that.
-func Prove(r Run) []string {
+// Prove falsifies the record of a run once for each statement, or for those that are named, and says whether its judge sees that.
+// The order is that of [Judge].
+func Prove(r Run, names ...string) []string {
 	h := sortOut(r)
 	var out []string
-	for _, s := range statements {
+	for _, s := range named(names) {
 		fake := r.clone()
 		var before, after Verdict
 		if s.judge(h, &before); len(before.Broken) > 0 {
@@ -129,7 +130,7 @@ func hasten(r *Run, h *history) bool {
 			continue
 		}
 		for _, pod := range h.eras[h.eraOf(at)].of("pods") {
-			if pod.node == i.Machine && pod.boundDone.Before(at) && pod.surely(at, at, func(o Object) bool { return !daemon(o) && !finished(o) }) {
+			if pod.node == i.node && pod.boundDone.Before(at) && pod.surely(at, at, func(o Object) bool { return !daemon(o) && !finished(o) }) {
 				r.change(func(e Event) bool { return e.What == Ending && e.Instance == i.ID }, func(e *Event) { e.At = at })
 				return true
 			}
@@ -204,7 +205,8 @@ func demand(r *Run, h *history) bool {
 			if h.judgeDeletion(e, set, w, &judged); judged.Judged == 0 {
 				continue
 			}
-			for _, sibling := range e.members(set) {
+			_, sets := e.siblings(set)
+			for _, sibling := range e.membersOf(sets) {
 				if now := sibling.during(w.Begun, w.Begun); len(now) == 1 && works(now[0].Object) {
 					r.Events = append(r.Events, now[0].deletedBy(w).Event())
 				}
@@ -271,7 +273,7 @@ func keepOn(r *Run, h *history) bool {
 		if w.User != h.Machines || w.Verb != "delete" || w.Resource != "nodes" {
 			continue
 		}
-		n := slices.IndexFunc(h.instances, func(i *Instance) bool { return i.Machine == w.Name })
+		n := slices.IndexFunc(h.instances, func(i *Instance) bool { return i.node == w.Name })
 		if n >= 0 {
 			id := h.instances[n].ID
 			r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.What == Gone && e.Instance == id })

@@ -25,9 +25,12 @@ type Life struct {
 	State   string            `json:"state"`
 	Account string            `json:"account"`
 	Tags    map[string]string `json:"tags"`
-	// Ended is when it ended; zero while it goes on.
-	Since time.Time `json:"since"`
-	Ended time.Time `json:"ended"`
+	// Since is when it was first listed, Seen when it was last listed before it ended. Ending is when it was first listed as ending
+	// after a request of a client. Ended is when it had ended; zero while it lives.
+	Since  time.Time `json:"since"`
+	Seen   time.Time `json:"seen"`
+	Ending time.Time `json:"ending"`
+	Ended  time.Time `json:"ended"`
 }
 
 // Lives reports whether the instance is there.
@@ -47,13 +50,22 @@ func (l Life) UID() string {
 }
 
 func (l Life) events() []checker.Event {
-	e := checker.Event{At: l.Since, What: checker.Made, UID: l.UID(), Machine: l.Name, Instance: l.Key()}
-	if l.Lives() {
-		return []checker.Event{e}
+	event := func(what string, at time.Time) checker.Event {
+		return checker.Event{At: at, What: what, UID: l.UID(), Machine: l.Name, Instance: l.Key()}
 	}
-	end := e
-	end.At, end.What = l.Ended, checker.Gone
-	return []checker.Event{e, end}
+	all := []checker.Event{event(checker.Made, l.Since)}
+	switch {
+	case !l.Ending.IsZero():
+		all = append(all, event(checker.Ending, l.Ending))
+	case !l.Lives():
+		all = append(all, event(checker.Died, l.Ended))
+	}
+	if !l.Lives() {
+		end := event(checker.Gone, l.Ended)
+		end.From = l.Seen
+		all = append(all, end)
+	}
+	return all
 }
 
 // Lives are all instances that there were since the console was asked to remember them, the oldest first.
@@ -89,24 +101,12 @@ func Simulated(ctx context.Context, c client.Reader, cloud Console, wanted int, 
 		return run, err
 	}
 	run.Events = append(run.Events, objects...)
-	at := time.Now()
 	for _, l := range lives {
 		run.Events = append(run.Events, l.events()...)
-		at = latest(at, l.Since, l.Ended)
 	}
 	for _, key := range foreign {
 		run.Events = append(run.Events, checker.Event{What: checker.Mark, Mark: checker.Foreign, Instance: key})
 	}
-	// The time of a simulated cloud may be ahead of ours.
-	run.Events = append(run.Events, checker.Event{At: at, What: checker.Mark, Mark: checker.AtRest, Wanted: &wanted, Message: strings.Join(state.Orphans, ", ")})
+	run.Events = append(run.Events, checker.Event{At: time.Now(), What: checker.Mark, Mark: checker.AtRest, Wanted: &wanted, Message: strings.Join(state.Orphans, ", ")})
 	return run, nil
-}
-
-func latest(a time.Time, more ...time.Time) time.Time {
-	for _, b := range more {
-		if b.After(a) {
-			a = b
-		}
-	}
-	return a
 }

@@ -49,16 +49,16 @@ func TestSimulated(t *testing.T) {
 	}
 	life := func(id, uid, ended string) string {
 		if ended != "" {
-			ended = fmt.Sprintf(`,"ended":%q`, ended)
+			ended = fmt.Sprintf(`,"seen":"2020-01-01T00:00:00Z","ending":%q,"ended":%q`, ended, ended)
 		}
-		return fmt.Sprintf(`{"id":%q,"name":"m","account":"x","tags":{"cloud.example.com/machine-uid":%q},"since":"2090-01-01T00:00:00Z"%s}`, id, uid, ended)
+		return fmt.Sprintf(`{"id":%q,"name":"m","account":"x","tags":{"cloud.example.com/machine-uid":%q},"since":"2020-01-01T00:00:00Z"%s}`, id, uid, ended)
 	}
 	for _, test := range []struct{ reason, lives, state, want string }{
-		{"all is well, at a cloud whose time is ahead", life("a", "u1", "") + "," + life("foreign", "u9", ""), `{}`, ""},
-		{"it was another instance before", life("a", "u1", "2090-01-01T00:00:01Z") + "," + life("b", "u1", ""), `{}`, "machine u1 (m) had two instances: x/a from"},
+		{"all is well", life("a", "u1", "") + "," + life("foreign", "u9", ""), `{}`, ""},
+		{"it was another instance before", life("a", "u1", "2020-01-01T00:00:01Z") + "," + life("b", "u1", ""), `{}`, "machine u1 (m) had two instances: x/a from"},
 		{"there is another one", life("a", "u1", "") + "," + life("b", "u2", ""), `{}`, "instance x/b (m) has no machine"},
-		{"it is gone", life("a", "u1", "2090-01-01T00:00:01Z"), `{}`, "machine m has 0 instances"},
-		{"another cluster's is gone", life("a", "u1", "") + "," + life("foreign", "u9", "2090-01-01T00:00:01Z"), `{}`, "instance x/foreign (m), which is of another cluster"},
+		{"it is gone", life("a", "u1", "2020-01-01T00:00:01Z"), `{}`, "machine m has 0 instances"},
+		{"another cluster's is gone", life("a", "u1", "") + "," + life("foreign", "u9", "2020-01-01T00:00:01Z"), `{}`, "instance x/foreign (m), which is of another cluster"},
 		{"a disk is left", life("a", "u1", ""), `{"orphans":["disk 1"]}`, "without an instance: disk 1"},
 	} {
 		run, err := Simulated(t.Context(), objects, pages{"lives": "[" + test.lives + "]", "instances": test.state}, 1, "x/foreign")
@@ -69,6 +69,34 @@ func TestSimulated(t *testing.T) {
 		got := checker.Wrong(run, checker.OneInstance, checker.OthersKept, checker.Rest)
 		if (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.reason, got, test.want)
+		}
+	}
+}
+
+// TestLifeEvents: an instance that ended without a request died; the time between its last sight and the discovery is not counted
+// as life.
+func TestLifeEvents(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	for _, test := range []struct {
+		reason string
+		life   Life
+		want   string
+	}{
+		{"it lives", Life{Since: at(1), Seen: at(5)}, "made@1"},
+		{"its end was requested", Life{Since: at(1), Seen: at(5), Ending: at(3)}, "made@1 ending@3"},
+		{"it ended then", Life{Since: at(1), Seen: at(5), Ending: at(3), Ended: at(9)}, "made@1 ending@3 gone@9-5"},
+		{"it ended by itself", Life{Since: at(1), Seen: at(5), Ended: at(9)}, "made@1 died@9 gone@9-5"},
+	} {
+		var got []string
+		for _, e := range test.life.events() {
+			text := fmt.Sprintf("%s@%d", e.What, e.At.Unix())
+			if !e.From.IsZero() {
+				text += fmt.Sprintf("-%d", e.From.Unix())
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, " "); text != test.want {
+			t.Errorf("%s: %s, want %s", test.reason, text, test.want)
 		}
 	}
 }

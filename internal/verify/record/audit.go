@@ -1,0 +1,67 @@
+package record
+
+import (
+	_ "embed" // the policy
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/millwright-dev/millwright/internal/verify/checker"
+)
+
+// Census is the user whose lists are in the audit log with their objects, after a restore of etcd.
+const Census = "millwright-census"
+
+//go:embed audit.yaml
+var auditPolicy []byte
+
+// AuditLog is the file of the audit log in a folder.
+func AuditLog(dir string) string { return filepath.Join(dir, "audit.log") }
+
+// Audit writes a policy into the folder, and returns the arguments of an API server that then logs each write of machines, their
+// owners, nodes and pods with its answer into [AuditLog].
+func Audit(dir string) (args []string, err error) {
+	policy := filepath.Join(dir, "audit.yaml")
+	if err := os.WriteFile(policy, auditPolicy, 0o600); err != nil {
+		return nil, fmt.Errorf("write the audit policy: %w", err)
+	}
+	return []string{
+		"--audit-policy-file=" + policy, "--audit-log-path=" + AuditLog(dir), "--audit-log-mode=blocking", "--audit-log-maxsize=10000",
+	}, nil
+}
+
+// Writes reads the audit log of a folder.
+func Writes(dir string) ([]checker.Event, error) {
+	file, err := os.Open(AuditLog(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return checker.ParseAudit(file)
+}
+
+// promises are the statements of the checker about drains, hooks and bounds, which need an audit log.
+var promises = []string{"drain-first", "hooks", "wanted-stays", "held-first", "node-last", "released-last", "set-bound", "surge", "unavailable"}
+
+// Promises judges drains, hooks and bounds by the events of a run and the audit log of a folder. It returns a table for people, and the
+// violations; a promise whose falsified record the checker accepts is one, too. Statements in except are not judged.
+func Promises(run checker.Run, dir string, except ...string) (table string, broken []string, err error) {
+	writes, err := Writes(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	run.Events = slices.Concat(run.Events, writes)
+	names := slices.DeleteFunc(slices.Clone(promises), func(name string) bool { return slices.Contains(except, name) })
+	proofs := checker.Prove(run, names...)
+	for n, v := range checker.Judge(run, names...) {
+		table += fmt.Sprintf("%-14s judged %d times, broken %d times, a falsified record is %s\n", v.Statement, v.Judged, len(v.Broken), proofs[n])
+		for _, f := range v.Broken[:min(len(v.Broken), 10)] {
+			broken = append(broken, v.Statement+": "+f.String())
+		}
+		if proofs[n] == checker.Unseen {
+			broken = append(broken, v.Statement+": the checker does not see a falsified record")
+		}
+	}
+	return table, broken, nil
+}
