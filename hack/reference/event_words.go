@@ -100,7 +100,7 @@ var eventGroups = []group{
 		{"Rebooted", normal, both, "The instance was rebooted on request.", nothing},
 	}},
 	{"MachineSets", []string{"internal/controller/machineset"}, []event{
-		{"SuccessfulCreate", normal, gardener, "The set created a machine. After ten events in one reconcile, a last event has the number of all further machines.", nothing},
+		{"SuccessfulCreate", normal, gardener, "The set created a machine. After ten events within a minute, events have the numbers of further machines.", nothing},
 		{"SuccessfulDelete", normal, gardener, "The set deleted a machine for the reason in the message. The number of events is limited as for creations.", nothing},
 		{"FailedCreate", warning, gardener, "A machine object could not be created, or a field of the set is invalid.", "fix what the message names: a quota, a webhook, the field"},
 		{"FailedDelete", warning, gardener, "A machine object could not be deleted.", "fix what the message names"},

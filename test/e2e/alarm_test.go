@@ -70,7 +70,7 @@ func TestBadTemplate(t *testing.T) {
 		signal(t, f, syscall.SIGCONT, canary...)
 		says("NewMachineSetAvailable", "has all 4 machines available")
 		if gone := lost(canary, settled(t, f, d.group, name+"-", 4, good...)); len(gone) > 0 {
-			t.Errorf("%v came back, and are replaced", gone)
+			t.Errorf("%v came back, but are replaced", gone)
 		}
 		kubectl(t, f, "", "-n", d.namespace, "delete", "machinehealthchecks.machine.openshift.io", name)
 	})

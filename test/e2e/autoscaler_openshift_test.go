@@ -59,11 +59,11 @@ func TestClusterAutoscalerSet(t *testing.T) {
 	foretold, _ := g.template()
 	for resource, want := range map[string]string{"cpu": "2", "memory": "4Gi", "pods": "30"} {
 		if got := foretold.capacity[resource]; !sameQuantity(got, want) {
-			t.Errorf("a node is foretold to have %s %s, want %s", got, resource, want)
+			t.Errorf("the predicted node has %s %s, want %s", got, resource, want)
 		}
 	}
 	if len(foretold.taints) != 1 || foretold.labels["team"] != "a" || foretold.labels["kubernetes.io/arch"] == "" {
-		t.Errorf("a node is foretold to have the labels %v and the taints %v", foretold.labels, foretold.taints)
+		t.Errorf("the predicted node has the labels %v and the taints %v", foretold.labels, foretold.taints)
 	}
 	if n, ids := r.size(g), r.instances(g); n != 0 || len(ids) != 0 {
 		t.Errorf("size %d and instances %v of a set without machines", n, ids)
@@ -85,7 +85,7 @@ func TestClusterAutoscalerSet(t *testing.T) {
 	r.remove(g, four[3], four[0])
 	c.only(t, four[2])
 	if got := c.came(); len(got) != 4 {
-		t.Errorf("machines %v were made, want none beside the first four", got)
+		t.Errorf("machines %v were created, want only the first four", got)
 	}
 	if n := r.size(g); n != 1 {
 		t.Errorf("size %d, want 1", n)

@@ -155,7 +155,7 @@ func annotate(o *unstructured.Unstructured, key, value string) {
 // offers waits until the node has the predicted capacity, labels and taints.
 func (r *robot) offers(node string, want nodeTemplate) {
 	r.t.Helper()
-	eventually(r.t, "node "+node+" is what its template said", func(ctx context.Context) (string, error) {
+	eventually(r.t, "node "+node+" is as its template predicts", func(ctx context.Context) (string, error) {
 		n, err := r.objects.Resource(nodeKind).Get(ctx, node, metav1.GetOptions{})
 		if err != nil {
 			return "", err

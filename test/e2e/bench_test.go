@@ -20,7 +20,7 @@ func TestHeartbeatsCauseNoWrites(t *testing.T) {
 	}
 	var report bench.Report
 	if err := json.Unmarshal([]byte(stdout), &report); err != nil || len(report.Heartbeats) != 1 {
-		t.Fatalf("standard output does not tell what one API measured: %v\n%s", err, stdout)
+		t.Fatalf("standard output has no results of one API: %v\n%s", err, stdout)
 	}
 	h := report.Heartbeats[0]
 	if h.API != "machine.openshift.io" || h.Machines != nodes {

@@ -266,7 +266,7 @@ func documented(t *testing.T, left []string) {
 	}
 	slices.Sort(listed)
 	if diff := cmp.Diff(left, listed); diff != "" {
-		t.Errorf("what is left of ours (-), and what docs/taking-over.md says (+):\n%s", diff)
+		t.Errorf("our remaining fields (-), and those in docs/taking-over.md (+):\n%s", diff)
 	}
 }
 
@@ -342,7 +342,7 @@ func (k *keepers) takesOver(t *testing.T) {
 		delete(verbs, verb)
 	}
 	if len(verbs) > 0 {
-		t.Errorf("the infrastructure was asked for %v", slices.Sorted(maps.Keys(verbs)))
+		t.Errorf("the verbs of calls to the infrastructure are %v", slices.Sorted(maps.Keys(verbs)))
 	}
 }
 

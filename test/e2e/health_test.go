@@ -94,7 +94,7 @@ func TestHealthCheck(t *testing.T) {
 	after := running(t, f, provider.OpenShift, "healthy-", 3)
 	gone := lost(before, after)
 	if len(gone) != 1 {
-		t.Fatalf("one kubelet was stopped, and %d machines are replaced", len(gone))
+		t.Fatalf("one kubelet was stopped, but %d machines are replaced", len(gone))
 	}
 	title := "openshift-machine-api/healthy/" + gone[0].Name + "/" + gone[0].Name
 	for _, words := range []string{"Machine " + title + " has unhealthy node " + gone[0].Name, "Machine " + title + " has been remediated by requesting to delete Machine object"} {
@@ -121,7 +121,7 @@ func TestHealthCheck(t *testing.T) {
 	}
 	r.play(t, 5)
 	if gone := lost(held, running(t, f, provider.OpenShift, "healthy-", 3)); len(gone) != 1 || gone[0].NodeReady == corev1.ConditionTrue {
-		t.Errorf("one came back, and %v were replaced", gone)
+		t.Errorf("one came back, but %v were replaced", gone)
 	}
 	r.play(t, 6)
 }
@@ -153,7 +153,7 @@ func TestSilentGardenerMachine(t *testing.T) {
 	signal(t, f, syscall.SIGSTOP, before[0])
 	after := settled(t, f, provider.Gardener, name, 2, before[0])
 	if gone := lost(before, after); len(gone) != 1 {
-		t.Errorf("one kubelet was stopped, and %d machines are replaced", len(gone))
+		t.Errorf("one kubelet was stopped, but %d machines are replaced", len(gone))
 	}
 	kubectl(t, f, "", "-n", fleet.GardenerNamespace, "delete", "machinesets.machine.sapcloud.io", name, "--wait=false")
 }

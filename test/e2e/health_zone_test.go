@@ -44,7 +44,7 @@ func TestZoneOutage(t *testing.T) {
 	checkSays(t, f, name, "Calm", "False Storm", "zone mill-a", ", which the breaker only reports; 11 remediated within the hour, of at most 3")
 	settled(t, f, provider.OpenShift, name+"-a-", 10, zone...)
 	if gone := lost(others, running(t, f, provider.OpenShift, name+"-b-", 3)); len(gone) > 0 {
-		t.Errorf("%v were well, and are replaced", gone)
+		t.Errorf("%v were healthy, but are replaced", gone)
 	}
 	kubectl(t, f, "", "-n", fleet.OpenShiftNamespace, "delete", "machinesets.machine.openshift.io", name+"-a", name+"-b", "--wait=false")
 }

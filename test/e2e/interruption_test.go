@@ -181,7 +181,7 @@ func TestInterruption(t *testing.T) {
 		kubectl(t, f, manifest(t, "interruption-"+d.name+".yaml", name), "apply", "-f", "-")
 		old := running(t, f, d.group, name, 1)[0]
 		if d.group == provider.OpenShift {
-			eventually(t, "the node carries what the DaemonSet selects", func(ctx context.Context) (string, error) {
+			eventually(t, "the node has the label that the DaemonSet selects", func(ctx context.Context) (string, error) {
 				var n corev1.Node
 				err := f.Client.Get(ctx, client.ObjectKey{Name: old.Node}, &n)
 				if _, ok := n.Labels["machine.openshift.io/interruptible-instance"]; !ok {
@@ -205,7 +205,7 @@ func TestInterruption(t *testing.T) {
 		}
 		d.gone(t, f, old.Name)
 		if time.Now().After(goes) {
-			t.Error("the instance was taken before its node was drained")
+			t.Error("the instance ended before its node was drained")
 		}
 	})
 }

@@ -78,7 +78,7 @@ func (c *crash) askedTwice(t *testing.T) {
 			return err == nil && bytes.Contains(raw, []byte(`\"closed\":\"Exhausted\"`)) && bytes.Contains(raw, []byte(`\"n\":2`))
 		})
 		if !twice {
-			t.Errorf("no machine of %s keeps that it was asked for twice", s.GetAPIVersion())
+			t.Errorf("no machine of %s records two requests for its instance", s.GetAPIVersion())
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestForceInMidDrain(t *testing.T) {
 		pod := podNamed(name)
 		err := f.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)
 		if client.IgnoreNotFound(err) != nil || err == nil && pod.DeletionTimestamp == nil {
-			t.Errorf("the pod was not told to leave: %v", err)
+			t.Errorf("the pod was not evicted: %v", err)
 		}
 		if err := f.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), budget(name)); err != nil {
 			t.Error("the budget:", err)

@@ -208,7 +208,7 @@ func (s strays) stranger(t *testing.T) {
 		s.collected(t, d, planted[d.name], seen)
 		d.instance(t, s.Fleet, "double-"+d.name)
 		if there, err := s.has(t.Context(), d, theirs[d.name]); !there || err != nil {
-			t.Errorf("instance %s went, which another control plane made: %v", theirs[d.name].ID, err)
+			t.Errorf("instance %s of another control plane was removed: %v", theirs[d.name].ID, err)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func TestShippedQueriesFindSeries(t *testing.T) {
 	addresses := watchedFleet(t)
 	wanted := askedFor(t, root, known)
 	if len(wanted) < 60 {
-		t.Fatalf("only %d metrics are asked for", len(wanted))
+		t.Fatalf("only %d metrics are requested", len(wanted))
 	}
 	var shown map[string]*dto.MetricFamily
 	eventually(t, "the series that alerts and dashboards ask for", func(ctx context.Context) (string, error) {

@@ -28,7 +28,7 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	sets, machines := p.startGardener(t)
 	for _, s := range []*started{sets, machines} { // before any object exists
 		s.answers(t, "/healthz", 200)
-		eventually(t, s.name+" says what it waits for", func(context.Context) (string, error) {
+		eventually(t, s.name+" reports what it waits for", func(context.Context) (string, error) {
 			if body := s.answers(t, "/readyz", 503); !strings.Contains(body, "the control cluster lacks kinds of ") {
 				return body, nil
 			}
@@ -49,7 +49,7 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 		t.Error("the control plane has no identity:", err)
 	}
 	if log := machines.said(t); !strings.Contains(log, "instances are made for this control plane") || !strings.Contains(log, string(identity.UID)) {
-		t.Errorf("instances are not made for owner %s", identity.UID)
+		t.Errorf("instances do not have the owner %s", identity.UID)
 	}
 	group := v1alpha1.GroupVersion
 	p.rests(t, 10*time.Second, group.WithKind("MachineDeployment"), group.WithKind("MachineSet"), group.WithKind("Machine"))

@@ -192,13 +192,13 @@ func TestPreflight(t *testing.T) {
 	}
 	report := p.report(t, 1)
 	if got := reasons(report); !slices.Equal(got, []string{preflight.ReasonProvider, preflight.ReasonProvider, preflight.ReasonField}) {
-		t.Errorf("with no lease held, what stands in the way is %v", got)
+		t.Errorf("without a held lease, the obstacles are %v", got)
 	}
 	if report := p.report(t, 1, "--api", "gardener", "--serves", "Alicloud"); len(report.Blocks) != 1 || report.Blocks[0].Reason != preflight.ReasonField {
 		t.Errorf("with a provider of one's own, %+v stands in the way of one API", report.Blocks)
 	}
 	if report := p.report(t, 0, "-n", "quiet"); !report.Ready || !report.Quiet || len(report.Objects) != 3 {
-		t.Errorf("what is at rest is %+v", report)
+		t.Errorf("the report about objects at rest is %+v", report)
 	}
 	if said, code := p.flies(t, "-n", "quiet", "--rights", "machine-controller=quiet/guest"); code != 1 || !strings.Contains(said, "the account quiet/guest may not do all that machine-controller has to") {
 		t.Errorf("an account without rights: %d\n%s", code, said)
@@ -264,7 +264,7 @@ func (p place) keepsItsWord(t *testing.T) {
 	address := devplanetest.FreeAddress(t)
 	p.start(t, "machine-controller-manager", "machine-controller-manager", address, "--apis=openshift,gardener", "--control-kubeconfig="+p.kubeconfig,
 		"--namespace=left", "--port="+address[strings.LastIndex(address, ":")+1:])
-	eventually(t, "the half-done rollout goes on", func(ctx context.Context) (string, error) {
+	eventually(t, "the half-done rollout continues", func(ctx context.Context) (string, error) {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(schema.GroupVersionKind{Group: provider.Gardener, Version: "v1alpha1", Kind: "MachineSet"})
 		if err := p.Get(ctx, client.ObjectKey{Namespace: "left", Name: "half-aaaaa"}, o); err != nil {

@@ -78,7 +78,7 @@ func (d dialect) grown(t *testing.T, c *crowd, before map[string]string, chosen 
 		return "", nil
 	})
 	if came := c.came(); len(came) != 4 {
-		t.Errorf("machines %v were made, want three and the fourth that was asked for", came)
+		t.Errorf("machines %v were created, want three and the requested fourth", came)
 	}
 }
 

@@ -169,7 +169,7 @@ func setsOf(machines []string) []string {
 // cleared waits until no watched object is left.
 func (d dialect) cleared(t *testing.T, f *fleet.Fleet, c *crowd, nodes string) {
 	t.Helper()
-	eventually(t, "everything gone with the deployment", func(context.Context) (string, error) {
+	eventually(t, "everything is deleted with the deployment", func(context.Context) (string, error) {
 		if left := c.present(); len(left) > 0 {
 			return fmt.Sprintf("machines %v are there", left), nil
 		}

@@ -124,7 +124,7 @@ func TestStandby(t *testing.T) {
 	led := leader(t, f)
 	second := contend(t, f)
 	if led == "" || leader(t, f) != led {
-		t.Fatalf("%q led, then %q: a lease that is held is not taken", led, leader(t, f))
+		t.Fatalf("%q led, then %q: a held lease must not be taken", led, leader(t, f))
 	}
 
 	renewed := lease(t, f).RenewTime

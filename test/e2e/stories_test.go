@@ -73,7 +73,7 @@ func (d dialect) gone(t *testing.T, f *fleet.Fleet, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "machine "+name+" gone with all that was made for it", func(ctx context.Context) (string, error) {
+	eventually(t, "machine "+name+" deleted with its parts", func(ctx context.Context) (string, error) {
 		there, err := machines(ctx, f, d.group, name)
 		if err != nil {
 			return "", err

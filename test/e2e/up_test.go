@@ -94,7 +94,7 @@ func TestUpAndDown(t *testing.T) {
 	}
 
 	if _, stderr, err := millwright(t, home, "up"); err == nil || !strings.Contains(stderr, "a fleet has been running") || !strings.Contains(stderr, "down --dir "+home+"`") {
-		t.Errorf("a second up: %v, says %q; want it to say that a fleet is running, and what ends this one", err, stderr)
+		t.Errorf("a second up: %v, says %q; want a message that a fleet is running, and the command that ends it", err, stderr)
 	}
 	if nodes, stderr, err := millwright(t, home, "kubectl", "get", "nodes", "--no-headers"); err != nil || strings.Count(nodes, " Ready ") != 6 {
 		t.Errorf("millwright kubectl get nodes: %v %s\n%s\nwant 6 Ready", err, stderr, nodes)

@@ -109,7 +109,7 @@ func forgets(before, after sight) (wrong []string) {
 			completed := n == len(was.Requests)-1 && len(now) >= len(was.Requests)
 			dropped := len(now) == maxRequests && requestNumber(request) < requestNumber(now[0])
 			if !slices.Contains(now, request) && !completed && !dropped {
-				wrong = append(wrong, fmt.Sprintf("%s asked for %s, and keeps %v", name, request, now))
+				wrong = append(wrong, fmt.Sprintf("%s requested %s, and records %v", name, request, now))
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func TestUpgradeJudge(t *testing.T) {
 		"a second instance":   {func(_ sight, m *standing) { m.Instances = map[string]bool{"i": false, "j": false} }, "has instances map[i:false j:false]"},
 		"a pod deleted":       {func(s sight, _ *standing) { s.Pods["p"] = true }, "pod p came, or is being deleted"},
 		"another set":         {func(s sight, _ *standing) { s.Sets["t"] = false }, "set t came"},
-		"forgot a request":    {func(_ sight, m *standing) { m.Requests = nil }, "asked for 1"},
+		"forgot a request":    {func(_ sight, m *standing) { m.Requests = nil }, "requested 1"},
 		"forgot its instance": {func(_ sight, m *standing) { m.Kept = nil }, "kept providerID=p"},
 	} {
 		before := sight{Machines: map[string]standing{"runs": runs, "asked-1": comes}, Sets: map[string]bool{"s": false}, Pods: map[string]bool{"p": false}}

@@ -32,9 +32,9 @@ type options struct {
 func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the plan; 0 for one of its own")
-	flag.Float64Var(&o.minutes, "minutes", 8, "for how long new rounds begin")
-	flag.StringVar(&o.previous, "previous", "HEAD~1", "commit whose binaries are exchanged for the present ones; empty for none")
-	flag.StringVar(&o.on, "on", "", "what is switched on besides, separated by commas: "+strings.Join(optional, ", "))
+	flag.Float64Var(&o.minutes, "minutes", 8, "how many minutes long new rounds begin")
+	flag.StringVar(&o.previous, "previous", "HEAD~1", "commit whose binaries replace the present ones for a time; empty for none")
+	flag.StringVar(&o.on, "on", "", "additional faults and changes, separated by commas: "+strings.Join(optional, ", "))
 	flag.StringVar(&o.dir, "dir", "", "folder of the logs, which stay; empty for a new one")
 	flag.StringVar(&o.judge, "judge", "", "folder of logs to judge again, without a run")
 	flag.Parse()

@@ -131,11 +131,11 @@ func TestWatches(t *testing.T) {
 		return true
 	}
 	if !flows(5 * time.Second) {
-		t.Fatal("a watch in fair weather tells nothing")
+		t.Fatal("a watch in fair weather sends no events")
 	}
 	p.set(weather{silent: "nodes"})
 	if !flows(5 * time.Second) {
-		t.Error("the watch of machines is silent while that of nodes should be")
+		t.Error("the watch of machines is silent instead of the watch of nodes")
 	}
 	p.set(weather{silent: "machines"})
 	if flows(200 * time.Millisecond) {

@@ -102,7 +102,7 @@ func (w *world) listAll() error {
 		kind.Kind += "List"
 		list.SetGroupVersionKind(kind)
 		if err := c.List(w.ctx, list); err != nil {
-			return fmt.Errorf("list what was put back: %w", err)
+			return fmt.Errorf("list the restored objects: %w", err)
 		}
 	}
 	return nil

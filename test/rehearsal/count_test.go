@@ -123,7 +123,7 @@ func (s *story) keepsPromises() {
 // unjoin deletes the nodes that have no machine, after there are some.
 func (s *story) unjoin() {
 	s.t.Helper()
-	s.until("the node of what was planted joins", func() string {
+	s.until("the node of the planted instance joins", func() string {
 		of, gone := map[string]bool{}, 0
 		for _, m := range s.machines() {
 			of[m.Node] = true

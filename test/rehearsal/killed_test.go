@@ -250,7 +250,7 @@ func (k *killing) killedAt(p *pool, replicas, n int, at interceptor) (killed boo
 	}
 	at.set(n)
 	k.scale(p, replicas)
-	k.until("the machine controller comes to that, or the fleet rests", func() string {
+	k.until("the machine controller reaches that step, or the fleet rests", func() string {
 		if at.hit() {
 			return ""
 		}
@@ -326,7 +326,7 @@ func (k *killing) hideListings() {
 	began := time.Now()
 	k.until("the next process has asked again", func() string {
 		if time.Since(began) < hiddenFor {
-			return "it may be waiting yet"
+			return "it may still be waiting"
 		}
 		return ""
 	})
@@ -353,7 +353,7 @@ func (k *killing) askedTwice(p *pool) {
 	for _, m := range k.of(p) {
 		record := k.record(m)
 		if !strings.Contains(record, `\"closed\":\"Exhausted\"`) || !strings.Contains(record, `\"n\":2`) {
-			k.t.Errorf("%s: machine %s does not keep that it was asked for twice: %s", k.chapter, m.Name, record)
+			k.t.Errorf("%s: machine %s does not record two requests for its instance: %s", k.chapter, m.Name, record)
 		}
 	}
 }

@@ -254,7 +254,7 @@ func (s *story) revoke() {
 	began := time.Now()
 	s.replaced(going)
 	if took := time.Since(began); took > wakeup {
-		s.t.Errorf("%s: machines went on %s after their secrets were corrected", s.chapter, took)
+		s.t.Errorf("%s: machines continued %s after their secrets were corrected", s.chapter, took)
 	}
 }
 
@@ -270,13 +270,13 @@ func (s *story) untold(going []fleet.Machine) string {
 	now := s.machines()
 	for _, m := range going {
 		if said := now[m.UID].Why; !refusals.MatchString(said) {
-			return fmt.Sprintf("%s, which is to go, says %q", m.Name, said)
+			return fmt.Sprintf("%s, which is being deleted, reports %q", m.Name, said)
 		}
 	}
 	for _, p := range s.pools {
 		told := slices.ContainsFunc(s.of(p), func(m fleet.Machine) bool { return m.Node == "" && refusals.MatchString(m.Why) })
 		if !told {
-			return "no machine of " + p.GetName() + " says why it has no instance"
+			return "no machine of " + p.GetName() + " reports why it has no instance"
 		}
 	}
 	return ""
@@ -345,7 +345,7 @@ func (s *story) unchanged(during time.Duration, going []fleet.Machine) {
 	for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		for _, m := range going {
 			if n := len(s.living(m.UID)); n != 1 {
-				s.t.Fatalf("%s: machine %s, which may not go yet, has %d instances", s.chapter, m.Name, n)
+				s.t.Fatalf("%s: machine %s, which may not be deleted yet, has %d instances", s.chapter, m.Name, n)
 			}
 		}
 	}

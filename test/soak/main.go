@@ -32,7 +32,7 @@ func main() {
 	flag.StringVar(&o.bin, "bin", "bin", "folder of the programs")
 	flag.StringVar(&o.dir, "dir", "", "folder of the logs, which stay; empty for a new one")
 	flag.IntVar(&o.machines, "machines", 300, "machines of both APIs together")
-	flag.Float64Var(&o.minutes, "minutes", 60, "for how long there are troubles")
+	flag.Float64Var(&o.minutes, "minutes", 60, "duration of the faults in minutes")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the troubles; 0 for one of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -13,7 +13,7 @@ import (
 	nfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6/fake"
 )
 
-// address is a public IP address. A stored one is never changed, but replaced.
+// address is a public IP address. A stored address is never changed; a change stores a new one.
 type address struct {
 	target
 	model   network.PublicIPAddress
@@ -22,8 +22,8 @@ type address struct {
 	ready   time.Time
 }
 
-// goes reports whether the address is deleted with the machine: by its own setting, or that of the interface
-// which refers to it.
+// goes reports whether the address is deleted with the machine: by its own setting, or by the setting of the interface that
+// refers to it.
 func (a *address) goes(ref *network.PublicIPAddress) bool {
 	if ref.Properties != nil && ref.Properties.DeleteOption != nil {
 		return *ref.Properties.DeleteOption == network.DeleteOptionsDelete

@@ -11,7 +11,7 @@ import (
 // Standard_E8ads_v5.
 var sizeForm = regexp.MustCompile(`^[A-Za-z]+_([A-Za-z]+)(\d+)(?:-\d+)?([a-z]*)`)
 
-// gibOf is the memory of a vCPU in GiB in the families where it is not 4.
+// gibOf is the memory per vCPU in GiB, for families in which it is not 4.
 var gibOf = map[string]float64{"E": 8, "F": 2, "M": 16}
 
 // anySize is a size that is known by name only.
@@ -43,7 +43,7 @@ func (c *Cloud) sizeNamed(name string) (Size, bool) {
 	return s, ok
 }
 
-// locations are those of the inventory and, if anything is accepted, the named one.
+// locations are the locations of the inventory and, if anything is accepted, the named location.
 func (c catalogCalls) locations(named string) []Location {
 	if _, ok := c.Inventory.location(named); ok || !c.AcceptAny || named == "" {
 		return c.Inventory.Locations
@@ -51,8 +51,8 @@ func (c catalogCalls) locations(named string) []Location {
 	return []Location{{Name: named, Zones: []string{"1", "2", "3"}}}
 }
 
-// sizes are those of the inventory and, if anything is accepted, common ones: a list cannot contain all
-// names, and the request does not name one.
+// sizes are the sizes of the inventory and, if anything is accepted, common sizes: the request names no size, and a list cannot
+// contain all names.
 func (c catalogCalls) sizes() []Size {
 	all := c.Inventory.Sizes
 	if !c.AcceptAny {

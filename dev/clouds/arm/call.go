@@ -26,11 +26,11 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	body    []byte
-	// after is the operation that continues after the answer; nil: none.
+	// after is the operation that continues after the answer; nil if no operation does.
 	after *operation
 }
 
-// doer is one of the SDK's fake servers.
+// doer is a fake server of the SDK.
 type doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
@@ -131,8 +131,8 @@ func (c *call) named(client, put, remove, list string) string {
 	return client + ".Get"
 }
 
-// pass lets a fake server read the request and write the answer. It continues when the caller is canceled, as
-// Azure does.
+// pass lets a fake server read the request and write the answer. It continues even if the caller cancels the request, as Azure
+// does.
 func (c *call) pass(api string, fake doer) {
 	ctx := context.WithValue(context.WithoutCancel(c.r.Context()), runtime.CtxAPINameKey{}, api)
 	resp, err := fake.Do(c.r.WithContext(ctx))
@@ -183,7 +183,7 @@ func done[T any](result T, err *apiError) (r azfake.Responder[T], e azfake.Error
 	return r, e
 }
 
-// paged is one page of a list, and the link to the next.
+// paged is one page of a list and the link to the next page.
 func paged[T any](c *call, all []T) (page []T, next *string) {
 	from, _ := strconv.Atoi(c.r.URL.Query().Get("$skiptoken"))
 	from = min(from, len(all))
@@ -203,7 +203,7 @@ func onePage[T any](result T) (p azfake.PagerResponder[T]) {
 	return p
 }
 
-// here reports whether a resource is in the scope of a listing.
+// here reports whether a resource belongs to the scope of a listing.
 func (c *call) here(t target) bool {
 	return strings.EqualFold(t.subscription, c.subscription) && (c.group == "" || strings.EqualFold(t.group, c.group))
 }

@@ -98,7 +98,7 @@ func (c catalogCalls) imageServer() *cfake.VirtualMachineImagesServer {
 	}
 }
 
-// planOf is the purchase plan of an image: its URN without the version.
+// planOf is the purchase plan of an image: the URN without its version.
 func planOf(urn string) string { return urn[:max(0, strings.LastIndexByte(urn, ':'))] }
 
 // agreement shows or accepts the terms of an image:

@@ -33,13 +33,13 @@ type Cloud struct {
 	mu sync.Mutex // held during changes of several tables
 	store
 	tokens map[string]token
-	// shortages are the exhausted places, by "zone[/size]" in lower case; the zone of a machine without a
-	// zone is its location.
+	// shortages are the exhausted places, by "zone[/size]" in lower case. For a machine without a zone, its location is the
+	// zone.
 	shortages map[string]bool
 	lag       time.Duration
 	serial    int
 	terms     map[string]bool // of images, if accepted
-	// revoked are the accounts whose secrets are revoked, sample is the one in the samples.
+	// revoked are the accounts whose secrets are revoked. sample is the account in the samples.
 	revoked []Account
 	sample  Account
 	// shut: applications that are not in the inventory get no tokens.
@@ -140,7 +140,7 @@ func (c *Cloud) SetSecret(client, secret string) {
 	forget(c, client)
 }
 
-// Restrict replaces the role of an application by one with these actions; none: all actions.
+// Restrict replaces the role of an application by a role with these actions; without arguments, the role has all actions.
 func (c *Cloud) Restrict(client string, actions ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +162,7 @@ func (c *Cloud) RestrictAtSubscription(client string, actions ...string) {
 	}
 }
 
-// settle does what is due: it removes deleted machines, and their dependants.
+// settle applies what is due: it removes deleted machines and their dependants.
 func (c *Cloud) settle() {
 	now := c.clock.Now()
 	for _, m := range c.vms.All() {

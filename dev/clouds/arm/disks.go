@@ -12,7 +12,7 @@ import (
 	cfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7/fake"
 )
 
-// disk is a managed disk. A stored one is never changed, but replaced.
+// disk is a managed disk. A stored disk is never changed; a change stores a new one.
 type disk struct {
 	target
 	model   compute.Disk
@@ -88,7 +88,7 @@ func (c diskCalls) diskServer() *cfake.DisksServer {
 	}
 }
 
-// tagDisk replaces the tags of a disk, in use or not.
+// tagDisk replaces the tags of a disk, whether it is in use or not.
 func (c diskCalls) tagDisk(tags map[string]*string) (*disk, *apiError) {
 	d, ok := c.disks.Get(c.key())
 	if !ok {

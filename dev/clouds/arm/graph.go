@@ -13,7 +13,7 @@ import (
 	gfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph/fake"
 )
 
-// powerQuery is the only supported query: the power states of virtual machines, of one resource group or of
+// powerQuery is the only supported query. It returns the power states of the virtual machines in one resource group or in
 // all.
 var powerQuery = regexp.MustCompile(`^Resources \| where type =~ 'microsoft\.compute/virtualmachines'(?: and resourceGroup =~ '([^']*)')? \| ` +
 	`project id, power = tostring\(properties\.extended\.instanceView\.powerState\.code\) \| order by id asc$`)
@@ -33,7 +33,7 @@ func (c graphCalls) server() *gfake.Server {
 	}
 }
 
-// powers answers with the machines that the caller may read: Resource Graph omits the others.
+// powers answers with the machines that the caller may read. Resource Graph omits other machines.
 func (c graphCalls) powers(q resourcegraph.QueryRequest, group string) resourcegraph.QueryResponse {
 	var rows []any
 	then := c.clock.Now().Add(-c.lag)

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Guests implements [double.Host]: the node names are those of Azure's cloud controller manager.
+// Guests implements [double.Host]. Node names are those of Azure's cloud controller manager.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,17 +142,17 @@ func (c *Cloud) Exhausted() []string {
 func (c *Cloud) Verbs() []double.Verb {
 	return []double.Verb{
 		{Name: "interrupt", On: "a spot machine's ID: it gets a notice, and is evicted half a minute later"},
-		{Name: "terminate", On: "a machine's ID: it is deleted, with what goes with it"},
+		{Name: "terminate", On: "a machine's ID: it is deleted, with the resources that are deleted with it"},
 		{Name: "stop", On: "a machine's ID: it is deallocated"},
-		{Name: "fail", On: "a machine's ID: its provisioning fails for want of capacity"},
-		{Name: "late", On: "a machine's ID: it runs, and its provisioning fails since its agent was not heard of"},
+		{Name: "fail", On: "a machine's ID: its provisioning fails because there is no capacity"},
+		{Name: "late", On: "a machine's ID: it runs, but its provisioning fails because its agent has not reported"},
 		{Name: "untag", On: "a machine's ID, a space, and the name of a tag to remove"},
-		{Name: "unbalance", On: "a machine's ID: its interfaces leave the pools of load balancers"},
-		{Name: "keep", On: "a machine's ID, a space, and the name of a data disk, which is to outlive it"},
-		{Name: "spoil", On: "the ID of a disk that was made by itself: its provisioning fails"},
-		{Name: "exhaust", On: "zone[/size], or a location for machines without a zone: what is accepted there fails"},
-		{Name: "restock", On: "zone[/size]: there is room again"},
-		{Name: "lag", On: "a duration: how far listings run behind"},
+		{Name: "unbalance", On: "a machine's ID: its interfaces are removed from the pools of load balancers"},
+		{Name: "keep", On: "a machine's ID, a space, and the name of a data disk: the disk is not deleted with the machine"},
+		{Name: "spoil", On: "the ID of a disk that was created separately: its provisioning fails"},
+		{Name: "exhaust", On: "zone[/size], or a location for machines without a zone: accepted machines fail there"},
+		{Name: "restock", On: "zone[/size]: it has capacity again"},
+		{Name: "lag", On: "a duration: listings lag by it"},
 	}
 }
 

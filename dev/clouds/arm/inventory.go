@@ -2,18 +2,18 @@ package arm
 
 import "strings"
 
-// Inventory is what the cloud has initially.
+// Inventory is the initial content of the cloud.
 type Inventory struct {
 	// Accounts are the accepted credentials.
 	Accounts []Account `json:"accounts"`
 	// Locations are regions.
 	Locations []Location `json:"locations"`
-	// ResourceGroups are names, the same in each subscription.
+	// ResourceGroups are the names of resource groups, the same in each subscription.
 	ResourceGroups []string       `json:"resourceGroups"`
 	Networks       []Network      `json:"networks"`
 	LoadBalancers  []LoadBalancer `json:"loadBalancers,omitempty"`
-	// Others are resource IDs without subscription of other resources that specs may refer to: security
-	// groups, availability sets, identities, capacity reservation groups, disk encryption sets, scale sets
+	// Others are IDs, without the subscription, of other resources to which specs may refer: security groups, availability sets,
+	// identities, capacity reservation groups, disk encryption sets, scale sets
 	// ("/resourceGroups/g/providers/Microsoft.Network/networkSecurityGroups/n").
 	Others []string `json:"others,omitempty"`
 	Images []Image  `json:"images"`
@@ -32,8 +32,8 @@ type Account struct {
 	// Actions are the actions of its role, with * as a wildcard: "Microsoft.Compute/virtualMachines/read".
 	// Default: all actions.
 	Actions []string `json:"actions,omitempty"`
-	// SubscriptionActions are those of its role at the subscription, for resources that are in no resource
-	// group. Default: Actions.
+	// SubscriptionActions are the actions of its role at the subscription, for resources that are in no resource group.
+	// Default: Actions.
 	SubscriptionActions []string `json:"subscriptionActions,omitempty"`
 	// stranger: it is accepted without being in the inventory.
 	stranger bool
@@ -70,8 +70,8 @@ type LoadBalancer struct {
 	Fronts []string `json:"fronts,omitempty"`
 }
 
-// Image is an image of the Marketplace, by its URN, or one with an ID: /resourceGroups/..., with or without
-// subscription, or of a community or shared gallery.
+// Image is an image of the Marketplace, with its URN, or an image with an ID: /resourceGroups/..., with or without the
+// subscription, or an ID of a community or shared gallery.
 type Image struct {
 	ID  string `json:"id,omitempty"`
 	URN string `json:"urn,omitempty"`
@@ -91,11 +91,11 @@ type Size struct {
 	Architecture string  `json:"architecture,omitempty"` // "x64" or "Arm64"
 	// Zones are the zones that offer it; empty: only regions offer it.
 	Zones []string `json:"zones,omitempty"`
-	// Plain: it supports neither accelerated networking nor premium storage nor ephemeral disks.
+	// Plain: it supports no accelerated networking, no premium storage and no ephemeral disks.
 	Plain bool `json:"plain,omitempty"`
 }
 
-// Quotas are those of a subscription in a region; 0: no limit.
+// Quotas are the quotas of a subscription in a region; 0: no limit.
 type Quotas struct {
 	Cores       int64            `json:"cores,omitempty"`
 	FamilyCores map[string]int64 `json:"familyCores,omitempty"`
@@ -213,7 +213,7 @@ func (i *Inventory) balancer(group, name string) (LoadBalancer, bool) {
 	return LoadBalancer{}, false
 }
 
-// image finds an image by URN or ID, the latter with or without its subscription.
+// image finds an image by URN or by ID, with or without the subscription.
 func (i *Inventory) image(name string) int {
 	for n, image := range i.Images {
 		if image.URN != "" && strings.EqualFold(image.URN, name) || image.ID != "" && strings.EqualFold(withoutSubscription(image.ID), withoutSubscription(name)) {

@@ -199,7 +199,7 @@ func (c judge) references(m *machine, vm *compute.VirtualMachine) *apiError {
 	return nil
 }
 
-// there reports whether the inventory, or a created availability set, has an ID.
+// there reports whether the inventory has the ID, or an availability set with it was created.
 func (c judge) there(id string) bool {
 	if _, ok := c.sets.Get(strings.ToLower(id)); ok || c.AcceptAny {
 		return true
@@ -281,7 +281,7 @@ func (c judge) quota(m *machine, _ *compute.VirtualMachine) *apiError {
 	return nil
 }
 
-// soldOut is why an accepted machine fails: Azure checks the capacity later.
+// soldOut is the reason for which an accepted machine fails: Azure checks the capacity after it accepts the request.
 func (c judge) soldOut(m *machine) *apiError {
 	place, zonal := strings.ToLower(deref(m.model.Location)), len(m.model.Zones) > 0
 	if zonal {

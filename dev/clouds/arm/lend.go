@@ -91,7 +91,7 @@ func (c Administered) Issue(account string) (map[string]string, error) {
 	return replaced, nil
 }
 
-// guid is a GUID with a number.
+// guid is a GUID that contains a number.
 func guid(n int) string { return fmt.Sprintf("44444444-4444-4444-4444-%012d", n) }
 
 // PlantLike implements [double.Planter].

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// token is an issued token. That of a stranger is valid for any subscription.
+// token is an issued token. A stranger's token is valid for any subscription.
 type token struct {
 	client, tenant string
 	until          time.Time
@@ -26,7 +26,7 @@ type directory struct{ *Cloud }
 // tokenLifetime is the lifetime of tokens.
 const tokenLifetime = time.Hour
 
-// login answers the requests of client libraries before their first call: endpoints, discovery, a token.
+// login answers the requests that client libraries send before their first call: endpoints, discovery, a token.
 func (c directory) login(w http.ResponseWriter, r *http.Request, t target) {
 	self := "https://" + r.Host
 	switch t.login {
@@ -173,7 +173,7 @@ func forbidden(a Account, action, scope string) *apiError {
 		"If access was recently granted, please refresh your credentials.", a.ClientID, a.ClientID, action, scope)
 }
 
-// inScope is the account with the role that applies to a request.
+// inScope is the account, with the role that applies to the request.
 func (a Account) inScope(t target) Account {
 	if t.group == "" && len(a.SubscriptionActions) > 0 {
 		a.Actions = a.SubscriptionActions
@@ -181,7 +181,7 @@ func (a Account) inScope(t target) Account {
 	return a
 }
 
-// may reports whether the role allows an action. A * matches any text, slashes included.
+// may reports whether the role allows an action. A * matches any text, including slashes.
 func (a Account) may(action string) bool {
 	if len(a.Actions) == 0 {
 		return true

@@ -15,12 +15,12 @@ import (
 	cfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7/fake"
 )
 
-// machine is a virtual machine. A stored machine is never changed, but replaced.
+// machine is a virtual machine. A stored machine is never changed; a change stores a new one.
 type machine struct {
 	target
 	// model is the request, with the fields that Azure sets.
 	model compute.VirtualMachine
-	// ready is when its creation succeeds, or fails with fault.
+	// ready is the time at which its creation succeeds, or fails with fault.
 	created, ready time.Time
 	fault          *apiError
 	// deleted is the time of the deletion request, evicted the time of the eviction notice.
@@ -30,7 +30,7 @@ type machine struct {
 	boots int
 }
 
-// codeLate is the code of running machines whose agents did not report in time.
+// codeLate is the error code of running machines whose agent did not report in time.
 const codeLate = "OSProvisioningTimedOut"
 
 // clone is a deep copy of a model.
@@ -58,7 +58,7 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// drop deletes a machine and the attached resources that are deleted with it; it detaches the others.
+// drop deletes a machine and the attached resources that are deleted with it. It detaches other attached resources.
 func drop(c *Cloud, m *machine) {
 	c.vms.Delete(m.key())
 	for _, ref := range m.nics() {
@@ -142,7 +142,7 @@ func (m *machine) diskKey(name string) string {
 	return strings.ToLower("/subscriptions/" + m.subscription + "/resourceGroups/" + m.group + "/providers/Microsoft.Compute/disks/" + name)
 }
 
-// state is Azure's words for the machine's states.
+// state has Azure's words for the state of the machine.
 func (m *machine) state(now time.Time) (provisioning, power string) {
 	switch {
 	case !m.deleted.IsZero() && !now.Before(m.deleted):
@@ -316,7 +316,7 @@ func (c machineCalls) putMachine(vm compute.VirtualMachine, onlyNew bool) (compu
 	return m.view(now, false), http.StatusCreated, nil
 }
 
-// putAgain is a PUT of an existing machine, which must not change immutable fields.
+// putAgain is a PUT of an existing machine. It must not change immutable fields.
 func (c machineCalls) putAgain(m *machine, vm compute.VirtualMachine) (compute.VirtualMachine, int, *apiError) {
 	if !m.deleted.IsZero() {
 		return vm, 0, refuse(http.StatusConflict, "OperationNotAllowed", "Operation 'createOrUpdate' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", m.name)

@@ -13,11 +13,11 @@ const (
 	consolePath  = "/console/"
 )
 
-// notice is how long before its eviction an instance gets a notice:
+// notice is the time between the notice to an instance and its eviction:
 // https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 const notice = 30 * time.Second
 
-// metadata returns the events of all machines: this simulator cannot tell which machine asks.
+// metadata returns the events of all machines, because this simulator cannot tell which machine sent the request.
 func metadata(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Metadata") != "true" {
 		answer(w, http.StatusBadRequest, map[string]string{"error": "Bad request. Required metadata header not specified"})

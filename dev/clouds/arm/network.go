@@ -14,7 +14,7 @@ import (
 	nfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6/fake"
 )
 
-// nic is a network interface. A stored one is never changed, but replaced.
+// nic is a network interface. A stored interface is never changed; a change stores a new one.
 type nic struct {
 	target
 	model   network.Interface
@@ -39,7 +39,7 @@ func (n *nic) view(now time.Time) network.Interface {
 	return out
 }
 
-// dropNIC deletes an interface, and the addresses that are deleted with it.
+// dropNIC deletes an interface and the addresses that are deleted with it.
 func dropNIC(c *Cloud, n *nic) {
 	c.nics.Delete(n.key())
 	for _, p := range n.model.Properties.IPConfigurations {
@@ -194,7 +194,7 @@ func (c nicCalls) subnetOf(id, user string) (Subnet, *apiError) {
 	return subnet, c.account.join("Microsoft.Network/virtualNetworks/subnets/join/action", c.account.ClientID, id)
 }
 
-// anySubnet is a subnet that is accepted without being in the inventory.
+// anySubnet is a subnet that is accepted although it is not in the inventory.
 func anySubnet(name string) Subnet { return Subnet{Name: name, Prefixes: []string{"10.0.0.0/8"}} }
 
 // room refuses an address of a full subnet.

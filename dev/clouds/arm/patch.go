@@ -8,9 +8,9 @@ import (
 	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 )
 
-// patchMachine changes tags, and the delete options of interfaces and disks. Lists replace the whole, as in
-// all of the Resource Manager's bodies: an omitted data disk is detached, and an interface cannot be removed
-// from a running machine.
+// patchMachine changes tags, and the delete options of interfaces and disks. A list in the request replaces the whole list, as
+// in all bodies of the Resource Manager: a data disk that the list omits is detached. An interface cannot be removed from a
+// running machine.
 func (c machineCalls) patchMachine(u compute.VirtualMachineUpdate) (vm compute.VirtualMachine, err *apiError) {
 	m, ok := c.vms.Get(c.key())
 	switch {

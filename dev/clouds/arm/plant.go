@@ -12,11 +12,11 @@ import (
 type Seed struct {
 	Subscription, Group, Name string
 	Location, Zone, Size      string
-	// NIC and Disk are the names of its interface and of its disk, Address that of its public address; empty:
-	// it has none.
+	// NIC and Disk are the names of its interface and of its disk, Address the name of its public address; empty: it has
+	// none.
 	NIC, Disk, Address string
 	Tags               map[string]string
-	// Bare: only the machine has the tags.
+	// Bare: only the machine has the tags; its parts have none.
 	Bare bool
 	// Cascade: interface and disk are deleted with the machine.
 	Cascade bool
@@ -26,8 +26,8 @@ func (s Seed) target(provider, kind, name string) target {
 	return target{subscription: s.Subscription, group: s.Group, provider: provider, kind: kind, name: name}
 }
 
-// Plant creates a running machine, with an interface and a disk, without a request. Reads that lag see it
-// too.
+// Plant creates a running machine, with an interface and a disk, without a request. Even reads that lag see it at
+// once.
 func (c *Cloud) Plant(s Seed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func seedNIC(c *Cloud, s Seed) *nic {
 	return n
 }
 
-// seedAddress creates a public address for an interface, which is not deleted with it.
+// seedAddress creates a public address for an interface. The address is not deleted with the interface.
 func seedAddress(c *Cloud, s Seed, n *nic) {
 	t, first := s.target("Microsoft.Network", "publicIPAddresses", s.Address), n.model.Properties.IPConfigurations[0]
 	a := &address{target: t, user: deref(first.ID), created: c.clock.Now(), model: network.PublicIPAddress{

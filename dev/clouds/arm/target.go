@@ -7,7 +7,7 @@ import (
 
 // target is the target of a request, by its path.
 type target struct {
-	// login is "token", "discovery", "instances" or "endpoints" for requests to other services than the
+	// login is "token", "discovery", "instances" or "endpoints" for requests to services other than the
 	// Resource Manager.
 	login, tenant string
 
@@ -18,7 +18,7 @@ type target struct {
 	name, action        string
 	// parent is the parent of a nested kind: the network of subnets.
 	parent string
-	// rest are further segments of the path, for kinds with other paths.
+	// rest are further segments of the path, for kinds whose paths have more.
 	rest []string
 }
 

@@ -24,7 +24,7 @@ import (
 
 // Options are the common options of simulators.
 type Options struct {
-	// Inventory is a YAML document of what the cloud has initially: images, networks, types. Nil: a sample.
+	// Inventory is a YAML document of the cloud's initial content: images, networks, types. Nil: a sample.
 	Inventory []byte
 	// AcceptAny accepts credentials, regions, images, networks and so on of any name.
 	AcceptAny bool
@@ -97,11 +97,11 @@ func (p *program) parse(name string, args []string) error {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.StringVar(&p.listen, "listen", "127.0.0.1:0", "address to listen at")
 	f.StringVar(&p.dir, "dir", "", "folder for place.json, which has the simulator's addresses, and for its guests; required")
-	f.StringVar(&p.inventory, "inventory", "", "YAML file of what the cloud has; a sample without it")
-	f.BoolVar(&p.AcceptAny, "accept-any", false, "take whatever is named as if it were there: credentials, regions, images, networks, types")
+	f.StringVar(&p.inventory, "inventory", "", "YAML file of the cloud's initial content; a sample by default")
+	f.BoolVar(&p.AcceptAny, "accept-any", false, "accept any name as existing: of credentials, regions, images, networks, types")
 	f.DurationVar(&p.Boot, "boot", 2*time.Second, "how long an instance takes to run")
 	f.StringVar(&p.guests, "guests", "", "program, with first arguments, that is run for each instance; none: instances are records only")
-	f.StringVar(&p.nodes, "nodes-kubeconfig", "", "instead of --guests: kubeconfig of a cluster in which each instance is a Node that kwok plays")
+	f.StringVar(&p.nodes, "nodes-kubeconfig", "", "instead of --guests: kubeconfig of a cluster in which each instance is a Node that kwok simulates")
 	f.StringVar(&p.fallback, "fallback-kubeconfig", "", "bootstrap kubeconfig of instances whose user data has none")
 	if err := f.Parse(args); err != nil {
 		return err

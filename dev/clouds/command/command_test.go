@@ -85,6 +85,6 @@ func TestInventoryCompletesTheSample(t *testing.T) {
 		}
 	}
 	if _, err := command.Inventory(command.Options{Inventory: []byte("imagse: [b]")}, sample); err == nil {
-		t.Error("a field that there is not was taken")
+		t.Error("an unknown field was accepted")
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Account is an account of a cloud with a simulator of its own.
+// Account is an account of a cloud. It has a simulator of its own.
 type Account struct {
-	// Name is the prefix of shown IDs in accounts other than the first.
+	// Name is the prefix of IDs in accounts other than the first.
 	Name  string
 	Cloud Cloud
 }
@@ -143,7 +143,7 @@ func (a *Accounts) Do(verb, on string) error {
 	return cloud.Do(verb, on)
 }
 
-// owner is the account of an instance, and the instance's ID in it.
+// owner returns the account of an instance, and the instance's ID in that account.
 func (a *Accounts) owner(id string) (Account, string) {
 	for _, account := range a.all[1:] {
 		if rest, ok := strings.CutPrefix(id, account.Name+"/"); ok {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is the time of a simulator: real time, and what [Clock.Advance] added. The zero value is ready for
+// Clock is the time of a simulator: real time plus what [Clock.Advance] added. The zero value is ready for
 // use.
 type Clock struct {
 	mu    sync.Mutex
@@ -26,7 +26,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.ahead += d
 }
 
-// Or is a duration: d, or other if d is not positive.
+// Or returns d, or other if d is not positive.
 func Or(d, other time.Duration) time.Duration {
 	if d <= 0 {
 		return other

@@ -56,11 +56,11 @@ type Inspected interface {
 	// Orphans are dependants without an instance.
 	Orphans() []string
 	Verbs() []Verb
-	// Do runs a verb; an object that it does not apply to is an error.
+	// Do runs a verb; it returns an error if the verb does not apply to the object.
 	Do(verb, on string) error
 }
 
-// Exhaustible is a [Cloud] whose verbs "exhaust" and "restock" end and restore the capacity of a place.
+// Exhaustible is a [Cloud] whose verbs "exhaust" and "restock" remove and restore the capacity of a place.
 type Exhaustible interface {
 	// Exhausted are the places without capacity, in the form that the verbs accept.
 	Exhausted() []string
@@ -81,8 +81,8 @@ type Lender interface {
 	Revoke()
 	// Restore undoes Revoke.
 	Restore()
-	// Issue issues credentials: of the first account if the name is empty, else of another account, which has
-	// the same resources without the instances. It returns the replacements of texts in the samples.
+	// Issue issues credentials: for the first account if the name is empty, otherwise for another account, which has the same
+	// resources but not the same instances. It returns the replacements of texts in the samples.
 	Issue(account string) (map[string]string, error)
 }
 
@@ -193,7 +193,7 @@ func (s *Server) inspect(r *http.Request, name string) (any, error) {
 	return all, nil
 }
 
-// do runs a verb of [Server.verbs], or one of the cloud's own.
+// do runs a verb of [Server.verbs], or a verb of the cloud.
 func (s *Server) do(cloud Inspected, verb string, query url.Values) error {
 	s.look()
 	on := query.Get("on")
@@ -215,10 +215,10 @@ func (s *Server) do(cloud Inspected, verb string, query url.Values) error {
 	return nil
 }
 
-// verbs are those of [Server.do].
+// verbs are the verbs of [Server.do] itself.
 func (s *Server) verbs() (all []Verb) {
 	if _, ok := s.cloud.(Lender); ok {
-		all = append(all, Verb{Name: "revoke", On: "all users: no user may log in any more"}, Verb{Name: "restore", On: "those who were revoked"})
+		all = append(all, Verb{Name: "revoke", On: "all users: their logins are refused"}, Verb{Name: "restore", On: "all revoked users: they can log in again"})
 	}
 	return all
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Failure is why a simulator fails a request. Its cloud finds the words.
+// Failure is the reason for which a simulator fails a request. Its cloud chooses the error and the text.
 type Failure struct {
-	// Kind is one of package provider's kinds: "Throttled", "Exhausted", "Invalid", "Denied", "Conflict" or
-	// "Transient". "Garbage" is an answer of another server: an HTML page.
+	// Kind is a kind of package provider: "Throttled", "Exhausted", "Invalid", "Denied", "Conflict" or "Transient". "Garbage" is
+	// an HTML page, as from another server.
 	Kind string `json:"kind"`
 	// After is the delay in a throttled answer.
 	After time.Duration `json:"after,omitempty"`
@@ -23,7 +23,7 @@ type Fault struct {
 	Failure
 	// Operation is a pattern of [path.Match] for the names of operations; empty: all operations.
 	Operation string `json:"operation,omitempty"`
-	// Writes: it applies only to requests that may change something.
+	// Writes: the fault applies only to requests that may change something.
 	Writes bool `json:"writes,omitempty"`
 	// Skip is the number of matching requests that succeed before the first failure.
 	Skip int `json:"skip,omitempty"`
@@ -31,11 +31,11 @@ type Fault struct {
 	Times int `json:"times,omitempty"`
 	// Share is the share of requests that fail, between 0 and 1; 0: each.
 	Share float64 `json:"share,omitempty"`
-	// Done: the request has its effect, and the reply is lost.
+	// Done: the request has its effect, but the reply is lost.
 	Done bool `json:"done,omitempty"`
-	// Stall: no reply comes until the caller is canceled.
+	// Stall: no reply comes until the caller's request is canceled.
 	Stall bool `json:"stall,omitempty"`
-	// Delay is the delay before the answer or failure. A fault without a kind that does not stall only
+	// Delay is the delay before the answer or the failure. A fault without a kind and without Stall only
 	// delays.
 	Delay time.Duration `json:"delay,omitempty"`
 }

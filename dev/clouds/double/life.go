@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Guest is a running instance, as a hypervisor boots it.
+// Guest is a running instance in the view of a hypervisor.
 type Guest struct {
 	// ID is the cloud's ID, which is never used again.
 	ID string `json:"id"`
-	// NodeName and ProviderID are those that its kubelet registers with on this cloud.
+	// NodeName and ProviderID are the ones that its kubelet registers on this cloud.
 	NodeName   string `json:"nodeName"`
 	ProviderID string `json:"providerID"`
 	// Addresses are the internal addresses.
 	Addresses []string `json:"addresses,omitempty"`
 	// UserData is the decoded user data.
 	UserData []byte `json:"-"`
-	// Boots counts its starts: another number is another boot.
+	// Boots counts its starts: a new number means a new boot.
 	Boots int `json:"boots,omitempty"`
-	// VCPUs and MemoryMiB are those of its type; 0 if unknown.
+	// VCPUs and MemoryMiB are the size of its type; 0 if unknown.
 	VCPUs     int64 `json:"vcpus,omitempty"`
 	MemoryMiB int64 `json:"memoryMiB,omitempty"`
-	// Region, Zone and Type are labels that a cloud's kubelet registers with.
+	// Region, Zone and Type are the values of the labels with which a cloud's kubelet registers.
 	Region string `json:"region,omitempty"`
 	Zone   string `json:"zone,omitempty"`
 	Type   string `json:"type,omitempty"`
@@ -41,8 +41,8 @@ type Hypervisor interface {
 	Stop(id string)
 }
 
-// Live starts the guests of the host and stops those that the host no longer has, until ctx ends; then it
-// stops all. report gets the errors of the hypervisor; it may be nil.
+// Live starts the guests of the host and stops those that the host no longer has. When ctx ends, it stops all. report gets
+// the errors of the hypervisor; it may be nil.
 func Live(ctx context.Context, h Host, v Hypervisor, report func(Guest, error)) {
 	running := map[string]Guest{}
 	tick := time.NewTicker(200 * time.Millisecond)

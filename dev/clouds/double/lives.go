@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Life is the life of an instance as the cloud knows it, without the lag of listings. Its times are those of
-// this machine, not of the cloud's clock, so that they compare with the logs of other programs.
+// Life is the life of an instance in the cloud's own view, without the lag of listings. Its times come from this machine's
+// clock, not the cloud's, so that they are comparable with the logs of other programs.
 type Life struct {
-	// Listed is its last listing.
+	// Listed is the instance in its last listing.
 	Listed
-	// Since is when it was first listed, Seen when it was last listed and had not ended. Ended is when it was no
-	// longer listed, or had ended; zero while it lives.
+	// Since is the time of its first listing, Seen the time of the last listing before its end. Ended is the time at which it
+	// was no longer listed or was listed as ended; zero while it lives.
 	Since time.Time `json:"since"`
 	Seen  time.Time `json:"seen"`
 	Ended time.Time `json:"ended,omitzero"`
-	// Ending is when it was first listed as ending, or had ended, after a client's request to the cloud's API: the
-	// request came earlier. Zero: it lives, or ended for another reason, such as a verb of the console.
+	// Ending is the time of its first listing as ending or ended after a client's request to the cloud's API; the request came
+	// before that. Zero: it lives, or ended for another reason, such as a verb of the console.
 	Ending time.Time `json:"ending,omitzero"`
 }
 
@@ -36,14 +36,14 @@ func (l Listed) Ended() bool { return slices.Contains(ended, strings.ToLower(l.S
 // ending reports whether the deletion of the instance has begun.
 func (l Listed) ending() bool { return slices.Contains(ending, strings.ToLower(l.State)) }
 
-// lives are the lives of all instances, from the first request for them on: they cost a listing of all
-// instances around every request that writes. The zero value records nothing.
+// lives are the lives of all instances since a client first asked for them, because they cost a listing of all instances
+// around every request that writes. The zero value records nothing.
 type lives struct {
 	mu        sync.Mutex
 	recording bool
 	lived     []Life
 	now       map[string]*Life // those that have not ended, by account and ID
-	// requests are those that are not answered yet, by their number.
+	// requests are the requests that are not answered yet, by number.
 	requests map[int]string
 	counted  int
 }
@@ -92,8 +92,8 @@ func (l *lives) requested(i Listed) bool {
 	return false
 }
 
-// note compares the current instances with the former ones. An instance that appears again under its ID begins another life: in clouds whose IDs
-// are names, it is another instance.
+// note compares the current instances with the former ones. An instance that appears again under its ID begins another life, because in some
+// clouds IDs are names, and it is another instance.
 func (l *lives) note(now time.Time, all []Listed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,16 +141,15 @@ func (l *lives) all() []Life {
 // look records the current instances, if lives are recorded.
 func (s *Server) look() {
 	if inspected, ok := s.cloud.(Inspected); ok && s.lives.begun() {
-		// One at a time: otherwise an older listing could be noted after a newer one.
+		// Only one listing at a time: otherwise an older listing could be noted after a newer one.
 		s.looking.Lock()
 		defer s.looking.Unlock()
 		s.lives.note(time.Now(), inspected.Instances())
 	}
 }
 
-// Remember records the lives of instances from now on, for [Server.Lives]. It lists instances before and
-// after each request that writes: so an instance that appears by itself is recorded before a client can
-// delete it.
+// Remember records the lives of instances from now on, for [Server.Lives]. It lists instances before and after each request
+// that writes. An instance that appears by itself is therefore recorded before a client can delete it.
 func (s *Server) Remember() {
 	s.lives.begin()
 	s.look()

@@ -75,7 +75,7 @@ func (f *farm) PlantLike(id string, rename func(string) string) error {
 	return nil
 }
 
-// lives are the IDs of the instances that a simulator has recorded, with a dagger behind those that have
+// lives are the IDs of the instances that a simulator has recorded, with a "+" after those that have
 // ended.
 func lives(t *testing.T, s *double.Server) string {
 	t.Helper()
@@ -98,7 +98,7 @@ func TestLivesAreRemembered(t *testing.T) {
 	s := double.NewServer(&double.Clock{}, newFarm("k"))
 	ask(t, s, "PUT", "/early?k", "")
 	if got := lives(t, s); got != "" {
-		t.Errorf("%q is remembered, and nobody asked for it", got)
+		t.Errorf("%q is recorded, but no client asked for it", got)
 	}
 	ask(t, s, "POST", "/_double/lives", "")
 	for _, step := range []struct{ reason, method, path, want string }{
@@ -119,8 +119,8 @@ func TestLivesAreRemembered(t *testing.T) {
 	}
 }
 
-// A request that names an instance explains its end; the end of another one, which a client's write only
-// reveals, and a verb of the console do not.
+// A request that names an instance explains its end. The end of another instance, which a client's write only reveals, is
+// not explained by the request, nor is an end by a verb of the console.
 func TestLivesSayWhoEndedThem(t *testing.T) {
 	f := newFarm("k")
 	s := double.NewServer(&double.Clock{}, f)
@@ -168,7 +168,7 @@ func TestCredentialsAreRevokedAndIssued(t *testing.T) {
 		}
 	}
 	if _, answer := ask(t, s, "GET", "/_double/instances", ""); !strings.Contains(answer, `"name":"revoke"`) {
-		t.Errorf("nobody is told of the verb: %s", answer)
+		t.Errorf("the verb is not listed: %s", answer)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestAccounts: each account is a cloud of its own, and IDs of the second begin with its name.
+// TestAccounts: each account is a separate cloud, and IDs of the second account begin with its name.
 func TestAccounts(t *testing.T) {
 	first, second := newFarm("k"), newFarm("k")
 	all := double.NewAccounts(func(r *http.Request, _ []byte) string { return r.Host }, double.Account{Name: "one", Cloud: first}, double.Account{Name: "two", Cloud: second})

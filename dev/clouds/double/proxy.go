@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Proxy answers for every host: it is an HTTP proxy that sends requests for a cloud's own addresses to the
-// simulator. A client uses the usual addresses, with HTTPS_PROXY, and must trust [Authority.PEM]
-// (SSL_CERT_FILE). Requests that are not proxy requests go to the simulator unchanged.
+// Proxy answers for every host. It is an HTTP proxy that sends requests for a cloud's own addresses to the simulator. A
+// client uses the usual addresses with HTTPS_PROXY, and must trust [Authority.PEM] (SSL_CERT_FILE). Requests that are not
+// proxy requests go to the simulator unchanged.
 type Proxy struct {
 	authority *Authority
 	server    *http.Server

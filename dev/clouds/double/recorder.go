@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Recorder keeps the requests to a simulator, whole: "POST /path?query body". Queries are unescaped. The log
-// of a [Server] has no bodies.
+// Recorder keeps complete requests to a simulator: "POST /path?query body". Queries are unescaped. The log of a [Server] has
+// no bodies.
 type Recorder struct {
 	mu   sync.Mutex
 	sent []string

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Cloud is the part of a simulator that is particular to one cloud. Its methods are called concurrently.
+// Cloud is the part of a simulator that is specific to one cloud. Its methods are called concurrently.
 type Cloud interface {
-	// Operation returns the API's name of the request's operation ("RunInstances"), or method and resource
-	// ("PUT virtualMachines"), and whether it may change something. The body has been read already, and can
-	// be read again.
+	// Operation returns the API's name of the request's operation ("RunInstances"), or method and resource ("PUT
+	// virtualMachines"), and whether the request may change something. The body has already been read, and can be read
+	// again.
 	Operation(r *http.Request, body []byte) (name string, writes bool)
 	// Serve serves the request, and checks its credentials.
 	Serve(w http.ResponseWriter, r *http.Request, body []byte)
@@ -27,7 +27,7 @@ type Request struct {
 	At        time.Time `json:"at"`
 	Operation string    `json:"operation"`
 	Writes    bool      `json:"writes,omitempty"`
-	// Throttled: it exceeded a rate limit, for which clouds have several statuses.
+	// Throttled: the request exceeded a rate limit. Clouds use different statuses for that.
 	Throttled bool          `json:"throttled,omitempty"`
 	Status    int           `json:"status"`
 	Took      time.Duration `json:"took"`
@@ -44,7 +44,7 @@ type Log struct {
 type Limit struct {
 	// Operation is a pattern of [path.Match]; empty: all operations.
 	Operation string `json:"operation,omitempty"`
-	// PerSecond and Burst are those of a token bucket.
+	// PerSecond and Burst are the parameters of a token bucket.
 	PerSecond float64 `json:"perSecond"`
 	Burst     float64 `json:"burst"`
 }
@@ -135,7 +135,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, ope
 	return fault.Kind == "Throttled"
 }
 
-// wait lets d pass in real time, or less if the caller is canceled.
+// wait lets d pass in real time, or less if the caller's request is canceled.
 func (s *Server) wait(r *http.Request, d time.Duration) {
 	if d <= 0 {
 		return

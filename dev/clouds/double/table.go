@@ -74,7 +74,7 @@ func (t *Table[T]) Insert(id string, value T) (T, bool) {
 // Get returns the value under id.
 func (t *Table[T]) Get(id string) (T, bool) { return t.GetBehind(id, 0) }
 
-// GetBehind returns the value under id lag ago.
+// GetBehind returns the value that id had lag ago.
 func (t *Table[T]) GetBehind(id string, lag time.Duration) (T, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +84,7 @@ func (t *Table[T]) GetBehind(id string, lag time.Duration) (T, bool) {
 // All returns all values, in the order of IDs.
 func (t *Table[T]) All() []T { return t.AllBehind(0) }
 
-// AllBehind returns the values of lag ago, in the order of IDs.
+// AllBehind returns the values as they were lag ago, in the order of IDs.
 func (t *Table[T]) AllBehind(lag time.Duration) (all []T) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *Table[T]) AllBehind(lag time.Duration) (all []T) {
 	return all
 }
 
-// at is the last version that is not younger than when.
+// at returns the last version that is not newer than when.
 func at[T any](versions []version[T], when time.Time) (T, bool) {
 	for _, v := range slices.Backward(versions) {
 		if !v.since.After(when) {

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// foreign are the generated objects that requests named and the inventory does not have. A generated object
-// stays the same, so that a repeated request is the same request.
+// foreign are the generated objects for names in requests that are not in the inventory. A generated object stays the same, so
+// that a repeated request has the same answer.
 type foreign struct {
 	mu        sync.Mutex
 	subnets   []Subnet
@@ -31,7 +31,7 @@ func (c generator) stranger() bool {
 	return !c.revoked.strangers
 }
 
-// regionForm matches the region at the beginning of a zone's name: of "us-east-1-bos-1a" as of
+// regionForm matches the region at the beginning of a zone's name, in "us-east-1-bos-1a" as well as in
 // "eu-central-1b".
 var regionForm = regexp.MustCompile(`^[a-z]+(-[a-z]+)+-\d+`)
 
@@ -44,7 +44,7 @@ func (c *store) region(zone string) string {
 	return cmp.Or(regionForm.FindString(zone), v.Region)
 }
 
-// elsewhere reports whether a call is for another region than the inventory's.
+// elsewhere reports whether a call is for another region than the region of the inventory.
 func (c generator) elsewhere(region string) bool {
 	return c.options.AcceptAny && region != "" && region != c.options.Inventory.Region
 }
@@ -75,8 +75,8 @@ func keyOf(in *call) string {
 	return text
 }
 
-// asks is the value that the filters of a call have for one of the names, without wildcards; empty: they have
-// none.
+// asks is the value, without wildcards, for one of the names in the filters of a call; empty if the filters have none of the
+// names.
 func asks(in *call, names ...string) string {
 	for _, f := range in.each("Filter") {
 		if slices.Contains(names, f.get("Name")) {
@@ -99,8 +99,8 @@ func tagsAsked(in *call) map[string]string {
 	return tags
 }
 
-// subnetLike stores a subnet under a key, and completes it: each has its own addresses, because nodes are
-// named after them.
+// subnetLike stores a generated subnet under a key. Each gets its own addresses, because nodes are named after their
+// addresses.
 func (f *foreign) subnetLike(key, region string, s Subnet) Subnet {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +168,7 @@ func anyImage(id string) Image {
 // arm matches the families of types with AWS's own processors: m6g, c7gn, r8gd, and a1.
 var arm = regexp.MustCompile(`^(a1|[a-z]+\d+g[a-z]*)$`)
 
-// memoryOf is the memory of a vCPU in GiB in the families where it is not 4.
+// memoryOf is the memory per vCPU in GiB, for families in which it is not 4.
 var memoryOf = map[byte]int64{'c': 2, 'r': 8, 'x': 16}
 
 // anyType is a type that is known by name only: "m6i.2xlarge" has 8 vCPUs with 4 GiB each.

@@ -38,7 +38,7 @@ func (c launcher) checkPlacement(o *order) *failure {
 	return refuse("InsufficientHostCapacity", "There is not enough capacity to fulfill your Dedicated Host request in the Availability Zone %s", o.zone)
 }
 
-// onHost is the capacity of a host, in instances.
+// onHost is the capacity of a host for instances.
 const onHost = 4
 
 func (c launcher) roomOn(h host) bool {
@@ -59,7 +59,7 @@ func family(instanceType string) string {
 // standard are the families whose vCPUs EC2 counts together.
 const standard = "acdhimrtz"
 
-// bucket is the bucket of a type's vCPUs: the letters that its family begins with, unless it is a standard
+// bucket is the bucket for the vCPUs of a type: the letters with which its family begins, or "standard" for a standard
 // family.
 func bucket(instanceType string, spot bool) string {
 	name := family(instanceType)
@@ -78,7 +78,7 @@ func bucket(instanceType string, spot bool) string {
 	return name
 }
 
-// usage is the account's current usage, as far as it counts for an order.
+// usage is the account's current usage in the bucket of an order.
 type usage struct {
 	inZone, ofType int   // instances in the order's zone
 	alike          int64 // of its type, on demand or spot
@@ -109,7 +109,7 @@ func (c launcher) usage(o order) (u usage) {
 
 func (o order) spot() bool { return o.get("InstanceMarketOptions.MarketType") == "spot" }
 
-// mostVCPUs is the limit of an order's bucket; false if it has none.
+// mostVCPUs is the limit of an order's bucket; false if there is no limit.
 func (q Quotas) mostVCPUs(o order) (int64, bool) {
 	if most, ok := q.Buckets[bucket(o.typ.Name, o.spot())]; ok {
 		return most, true
@@ -120,7 +120,7 @@ func (q Quotas) mostVCPUs(o order) (int64, bool) {
 	return q.VCPUs, q.VCPUs > 0
 }
 
-// room refuses an order without capacity or quota.
+// room refuses an order if capacity or quota is missing.
 func (c launcher) room(o order) *failure {
 	q, u := c.options.Inventory.Quotas, c.usage(o)
 	most, bounded := q.mostVCPUs(o)
@@ -136,7 +136,7 @@ func (c launcher) room(o order) *failure {
 	return c.stock(o, u.inZone, u.ofType)
 }
 
-// stock refuses an order without capacity in the zone.
+// stock refuses an order if the zone has no capacity.
 func (c launcher) stock(o order, inZone, ofType int) *failure {
 	for place, have := range map[string]int{o.zone: inZone, o.zone + "/" + o.typ.Name: ofType} {
 		limit, limited := c.options.Inventory.Capacity[place]

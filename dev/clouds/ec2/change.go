@@ -22,14 +22,14 @@ var actions = map[string]func(*Cloud, *call) ([]node, *failure){
 	"elbv2.RegisterTargets": registerTargets, "elbv2.DeregisterTargets": deregisterTargets,
 }
 
-// known refuses unknown IDs of instances. Writes see new instances without lag.
+// known refuses unknown IDs of instances. Requests that write see new instances without lag.
 func (c *store) known(in *call, ids []string) *failure {
 	return asked(ids, "i-", "InvalidInstanceID.Malformed", "InvalidInstanceID.NotFound", "instance", func(id string) bool {
 		return slices.ContainsFunc(c.listed(in, 0), func(i instance) bool { return i.ID == id })
 	})
 }
 
-// changeStates changes the requested state of the instances of a request, of all or none of them.
+// changeStates changes the requested state of the instances of a request: of all, or of none.
 func (c reconciler) changeStates(in *call, wish string, why reason, refused ...string) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

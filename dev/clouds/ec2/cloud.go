@@ -20,12 +20,12 @@ type Options struct {
 	Inventory Inventory
 	// AcceptAny accepts unknown credentials, regions, images, networks, groups, types and so on.
 	AcceptAny bool
-	// AcceptFilters generates what filters describe: subnets, security groups, images. It requires AcceptAny.
+	// AcceptFilters generates the objects that filters describe: subnets, security groups, images. It requires AcceptAny.
 	AcceptFilters bool
-	// Boot is the time that an instance is pending, Delete the time until it stops or ends. 0 means 3 and 4
+	// Boot is how long an instance is pending, Delete how long it takes to stop or end. 0 means 3 s and 4
 	// s.
 	Boot, Delete time.Duration
-	// Keep is the time for which ended instances are still listed; 0 means an hour.
+	// Keep is how long ended instances stay listed; 0 means an hour.
 	Keep time.Duration
 	// PageSize limits the pages of listings; 0 means 1000.
 	PageSize int
@@ -57,7 +57,7 @@ type Cloud struct {
 	imds
 }
 
-// The methods of a cloud are on types of their own, by subject. Each is the store.
+// The methods of a cloud are on separate types, one for each subject. Each of them is the store.
 type (
 	authenticator struct{ *store } // authenticates callers
 	launcher      struct{ *store } // creates instances
@@ -153,7 +153,7 @@ type call struct {
 	form
 	service service
 	action  string
-	// account is the caller's, request the ID of the answer; region is the region of the request.
+	// account is the caller's account, request the ID of the answer, region the region of the request.
 	account, request, region string
 	caller                   Credential
 }
@@ -166,7 +166,7 @@ func read(body []byte) call {
 	return call{form: form{values: values}, service: versions[values.Get("Version")], action: values.Get("Action")}
 }
 
-// operation is the name of the action; services other than EC2 are a prefix. Later pages have a suffix.
+// operation is the name of the action, with the service as a prefix for services other than EC2, and with a suffix for later pages.
 func (c call) operation() string {
 	name := c.action
 	if c.service != "ec2" {
@@ -240,7 +240,7 @@ func (c *Cloud) serve(r *http.Request, body []byte, in *call) ([]node, *failure)
 // operationOfAction is the operation without the suffix of pages.
 func (c call) operationOfAction() string { return strings.TrimSuffix(c.operation(), "+") }
 
-// authenticate identifies the caller, with the error of the requested service.
+// authenticate identifies the caller, or returns the error of the requested service.
 func (c authenticator) authenticate(r *http.Request, body []byte, in *call) *failure {
 	in.account, in.region = c.options.Inventory.Account, c.options.Inventory.Region
 	if in.service == "sts" && in.action == "AssumeRoleWithWebIdentity" {
@@ -266,7 +266,7 @@ func (c authenticator) authenticate(r *http.Request, body []byte, in *call) *fai
 	return no
 }
 
-// refuses returns why a request that is signed by known is refused; nil: it is accepted.
+// refuses returns the reason for which a request that known has signed is refused; nil if it is accepted.
 func (c authenticator) refuses(known Credential, s signed, in *call, r *http.Request, body []byte) *failure {
 	switch {
 	case s.stale(time.Now()):
@@ -284,7 +284,7 @@ func (c authenticator) refuses(known Credential, s signed, in *call, r *http.Req
 	return nil
 }
 
-// unknown is the service's error for unknown credentials: EC2 has one code for all cases.
+// unknown is the service's error for unknown credentials: EC2 has one code for all such cases.
 func (c call) unknown(code, message string) *failure {
 	if c.service == "ec2" {
 		return refuse("AuthFailure", "AWS was not able to validate the provided access credentials")

@@ -59,7 +59,7 @@ func (c describer) instanceAttributes(i instance, at time.Time) attributes {
 	})
 }
 
-// primary is the first network interface; empty once the instance has ended.
+// primary is the first network interface; empty after the instance has ended.
 func (c *store) primary(i instance) networkInterface {
 	for _, id := range i.Interfaces {
 		if n, ok := c.interfaces.Get(id); ok && n.Instance == i.ID {
@@ -69,7 +69,7 @@ func (c *store) primary(i instance) networkInterface {
 	return networkInterface{}
 }
 
-// privateName is the private DNS name of an instance: from its address, or from its ID if requested.
+// privateName is the private DNS name of an instance. It contains the address, or the ID if the request says so.
 func (c *store) privateName(i instance) string {
 	if i.Request.get("PrivateDnsNameOptions.HostnameType") == "resource-name" {
 		return i.ID + "." + domainOf(c.region(i.Zone))
@@ -134,7 +134,7 @@ func monitoring(i instance) string {
 	return "disabled"
 }
 
-// transition is the former text field about the state of an instance.
+// transition is EC2's legacy text about a change of an instance's state.
 func (i instance) transition(state string) string {
 	if i.Reason.Code == "Client.UserInitiatedShutdown" && state != running && state != pending {
 		return "User initiated (" + i.Since.UTC().Format("2006-01-02 15:04:05") + " GMT)"

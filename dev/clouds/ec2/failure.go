@@ -49,8 +49,8 @@ func statusOf(code string) int {
 	return http.StatusBadRequest
 }
 
-// exhaustions are EC2's errors for exhausted resources, by scope. A subnet is in one zone: without addresses
-// in it, nothing can be created there.
+// exhaustions are EC2's errors for exhausted resources, by scope. A subnet is in one zone: if it has no free addresses,
+// nothing can be created there.
 var exhaustions = map[string]*failure{
 	"":        refuse("InsufficientInstanceCapacity", "We currently do not have sufficient capacity for the requested instance type in the Availability Zone you requested. Our system will be working on provisioning additional capacity."),
 	"type":    refuse("InsufficientInstanceCapacity", "We currently do not have sufficient capacity for the requested instance type in the Availability Zone you requested. Our system will be working on provisioning additional capacity."),

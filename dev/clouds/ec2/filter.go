@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// attributes returns the values by which a resource can be filtered; false for a name that the resource's
-// filters do not have.
+// attributes returns the values by which a resource can be filtered; false if the resource has no filter of that
+// name.
 type attributes func(name string) (values []string, known bool)
 
 // tagged are the attributes of every resource with tags.
@@ -116,7 +116,7 @@ func page[T any](c *Cloud, in *call, all []T, id func(T) string) ([]T, node, *fa
 	return all, el("nextToken", base64.StdEncoding.EncodeToString([]byte(id(all[size-1])))), nil
 }
 
-// asked checks the IDs of a request: if one does not exist, the whole request is refused.
+// asked checks the IDs of a request: if any ID does not exist, the whole request is refused.
 func asked(ids []string, prefix, malformed, missing, what string, there func(string) bool) *failure {
 	var unknown []string
 	for _, id := range ids {

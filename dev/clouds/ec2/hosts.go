@@ -47,7 +47,7 @@ func allocateHosts(c *Cloud, in *call) ([]node, *failure) {
 	return []node{texts("hostIdSet", "item", []string{h.ID})}, nil
 }
 
-// releaseHosts answers for each host whether it was released; the answer is no failure.
+// releaseHosts answers for each host whether it was released. The whole answer is a success in any case.
 func releaseHosts(c *Cloud, in *call) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *store) occupied(id string) bool {
 func describeHosts(c *Cloud, in *call) ([]node, *failure) {
 	ids := in.list("HostId")
 	id := func(h host) string { return h.ID }
-	// EC2 calls this parameter Filter as well, and pages.
+	// EC2 calls this parameter Filter, and pages the answer.
 	all, no := filtered(in, c.hosts.All(), ids, id, func(h host) attributes {
 		return tagged(h.Tags, map[string][]string{"availability-zone": {h.Zone}, "instance-type": {h.Type}, "state": {"available"}, "client-token": {h.Token}, "auto-placement": {h.AutoPlacement}})
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Guests implements [double.Host]. Nodes have the names and provider IDs of the cloud controller manager and
-// of kubelets on AWS: the private DNS name, and the zone before the instance.
+// Guests implements [double.Host]. Node names and provider IDs are those of kubelets and of the cloud controller manager
+// on AWS: the private DNS name, and the zone before the instance ID.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.settle()
 	for _, i := range c.instances.All() {
@@ -90,21 +90,21 @@ func (c *Cloud) Exhausted() []string {
 // Verbs implements [double.Inspected].
 func (c *Cloud) Verbs() []double.Verb {
 	return []double.Verb{
-		{Name: "interrupt", On: "a spot instance: it goes in two minutes"},
-		{Name: "reclaim", On: "a spot instance: it goes at once"},
+		{Name: "interrupt", On: "a spot instance: it gets an interruption notice and ends two minutes later"},
+		{Name: "reclaim", On: "a spot instance: it is interrupted at once"},
 		{Name: "terminate", On: "an instance"},
 		{Name: "stop", On: "an instance"},
 		{Name: "start", On: "an instance"},
-		{Name: "fail", On: "an instance that is pending: it never runs, for want of capacity"},
+		{Name: "fail", On: "a pending instance: it ends without running, because there is no capacity"},
 		{Name: "exhaust", On: "a zone, or zone/type"},
 		{Name: "restock", On: "a zone, or zone/type"},
-		{Name: "deregister", On: "an instance: no load balancer knows it any more"},
-		{Name: "untag", On: "instance=key: it loses that tag"},
-		{Name: "lag", On: "a duration by which reads of instances run behind"},
+		{Name: "deregister", On: "an instance: it is removed from all load balancers"},
+		{Name: "untag", On: "instance=key: the instance loses the tag with the key"},
+		{Name: "lag", On: "a duration: reads of instances lag by it"},
 	}
 }
 
-// notice is how long before its interruption an instance gets a notice.
+// notice is the time between the notice to an instance and its interruption.
 const notice = 2 * time.Minute
 
 // Do implements [double.Inspected].

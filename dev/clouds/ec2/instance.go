@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// instance is an instance as requested, with its later changes. Its state follows from the time.
+// instance is an instance as requested, with its later changes. Its state depends on the time.
 type instance struct {
 	ID, Reservation, Account string
 	// Request are the parameters of its creation.
@@ -15,12 +15,12 @@ type instance struct {
 	Type    string
 	Tags    map[string]string
 	Made    time.Time
-	// Wish is the last requested state, since Since: "run", "stop" or "terminate".
+	// Wish is the last requested state: "run", "stop" or "terminate". It was requested at Since.
 	Wish  string
 	Since time.Time
-	// Doomed is the reason why it will end instead of running, Reason the reason of its current state.
+	// Doomed is the reason for which it will end without running, Reason the reason of its current state.
 	Doomed, Reason reason
-	// Interrupted is when it will be interrupted; zero: no interruption is announced.
+	// Interrupted is the time of its interruption; zero: no interruption is announced.
 	Interrupted time.Time
 	Host        string
 	Boots       int
@@ -73,7 +73,7 @@ func (c *store) stateAt(i instance, at time.Time) string {
 
 func (c *store) state(i instance) string { return c.stateAt(i, c.clock.Now()) }
 
-// endOf is when an instance ended, if it has.
+// endOf is the time at which an instance ended; false if it has not ended.
 func (c *store) endOf(i instance) time.Time {
 	switch {
 	case i.Wish == "terminate":
@@ -95,7 +95,7 @@ func (c *store) reasonAt(i instance, at time.Time) reason {
 	return i.Reason
 }
 
-// listed are the instances of a region, as of some time ago, without those that ended long ago.
+// listed are the instances of a region as they were some time ago, without those that had ended long before.
 func (c *store) listed(in *call, lag time.Duration) (all []instance) {
 	now := c.clock.Now()
 	for _, i := range c.instances.AllBehind(lag) {
@@ -107,8 +107,8 @@ func (c *store) listed(in *call, lag time.Duration) (all []instance) {
 	return all
 }
 
-// settle applies the effects of ended instances: dependants are deleted, hosts have capacity again, and load
-// balancers deregister instances, but not addresses.
+// settle applies the effects of ended instances: their dependants are deleted, their hosts have capacity again, and load
+// balancers remove the instances, but not targets that are addresses.
 func (c reconciler) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,13 +1,13 @@
 package ec2
 
-// Inventory is what an account has initially, all in one region.
+// Inventory is the initial content of an account, all in one region.
 type Inventory struct {
 	Account string `json:"account"`
 	Region  string `json:"region"`
 	// Zones are the zones of the region.
 	Zones       []Zone       `json:"zones"`
 	Credentials []Credential `json:"credentials"`
-	// Roles may be assumed with an external token.
+	// Roles are roles that a caller with an external token may assume.
 	Roles            []Role          `json:"roles,omitempty"`
 	Images           []Image         `json:"images"`
 	Types            []Type          `json:"types"`
@@ -39,10 +39,10 @@ type Credential struct {
 	SecretAccessKey string `json:"secretAccessKey"`
 	// SessionToken belongs to temporary keys.
 	SessionToken string `json:"sessionToken,omitempty"`
-	// Account defaults to that of the inventory.
+	// Account defaults to the account of the inventory.
 	Account string `json:"account,omitempty"`
-	// Deny are patterns of operations that the key may not call; if there are Allow patterns, it may call
-	// only those.
+	// Deny are patterns of operations that the key must not call. If there are Allow patterns, the key may call
+	// only matching operations.
 	Deny  []string `json:"deny,omitempty"`
 	Allow []string `json:"allow,omitempty"`
 }
@@ -83,7 +83,7 @@ type Type struct {
 type Network struct {
 	ID   string `json:"id"`
 	CIDR string `json:"cidr"`
-	// Domains are those in its DHCP options.
+	// Domains are the domains in its DHCP options.
 	Domains []string `json:"domains,omitempty"`
 	Default bool     `json:"default,omitempty"`
 }
@@ -144,8 +144,8 @@ type Quotas struct {
 	// VCPUs and SpotVCPUs limit each bucket: families of types that EC2 counts together, on demand or spot.
 	VCPUs     int64 `json:"vcpus,omitempty"`
 	SpotVCPUs int64 `json:"spotVCPUs,omitempty"`
-	// Buckets limit single buckets instead, by "standard" or the letters that types of a family begin with:
-	// "p", and "p/spot" for its spot instances. 0 allows none.
+	// Buckets limit single buckets instead, by "standard" or by the letters with which the types of a family begin:
+	// "p", and "p/spot" for its spot instances. 0 allows no instance.
 	Buckets map[string]int64 `json:"buckets,omitempty"`
 	// Instances limits the instances of each type, on demand and spot.
 	Instances int64 `json:"instances,omitempty"`

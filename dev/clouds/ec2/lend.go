@@ -54,11 +54,11 @@ func (c Administered) Restore() {
 	c.revoked = revoked{}
 }
 
-// otherAccount is the number of an account whose name is not a number.
+// otherAccount is the account number for names that are not numbers.
 const otherAccount = "210987654321"
 
-// Issue implements [double.Lender]. Any other account is the same one: in this simulator accounts differ by
-// their instances only.
+// Issue implements [double.Lender]. All other accounts are the same account: in this simulator accounts differ only by
+// their instances.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -49,7 +49,7 @@ func issue(w http.ResponseWriter, r *http.Request, token string) {
 	}
 }
 
-// fact is the value at a path; false if the path has no value, such as a notice before it is given.
+// fact is the value at a path; false if the path has no value, for example before an interruption notice.
 func (c imds) fact(i instance, path string) (string, bool) {
 	first := c.primary(i)
 	at := i.Interrupted.UTC().Format("2006-01-02T15:04:05Z")

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// node is an element of an answer.
+// node is an element of an XML answer.
 type node struct {
 	name string
 	text string
 	kids []node
 }
 
-// el returns an element with its content: texts, numbers, booleans, times, elements and lists of these. Only
-// [opt] omits empty elements.
+// el returns an element with its content: texts, numbers, booleans, times, elements and lists of these. It does not omit empty
+// elements; [opt] does.
 func el(name string, parts ...any) node {
 	n := node{name: name}
 	for _, part := range parts {
@@ -39,7 +39,7 @@ func el(name string, parts ...any) node {
 	return n
 }
 
-// opt is [el], or nothing for an empty text, false or zero.
+// opt is [el], or no element for an empty text, false or zero.
 func opt[T comparable](name string, value T) node {
 	var zero T
 	if value == zero {
@@ -48,7 +48,7 @@ func opt[T comparable](name string, value T) node {
 	return el(name, value)
 }
 
-// set is a list in EC2's form, members one in the form of the other services.
+// set is a list in the form of EC2, members a list in the form of the other services.
 func set(name string, items ...[]node) node { return listOf(name, "item", items) }
 
 func members(name string, items ...[]node) node { return listOf(name, "member", items) }

@@ -22,7 +22,7 @@ type order struct {
 	host    string
 }
 
-// runInstances creates one instance: machines request no more.
+// runInstances creates one instance, because machines request only one.
 func runInstances(c *Cloud, in *call) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +52,8 @@ func (c *Cloud) told(i instance, no *failure) ([]node, *failure) {
 	return c.reservation(i, c.clock.Now()), nil
 }
 
-// tokenOf is the key of a launch's token. A token is valid in the zone of the request, or of its subnet: in
-// another zone it is another launch.
+// tokenOf is the key of a launch's token. A token is valid only in the zone of the request, or of its subnet: the same token in
+// another zone is another launch.
 func (c launchTokens) tokenOf(in *call) string {
 	zone, subnet := in.get("Placement.AvailabilityZone"), in.get("SubnetId")
 	for _, n := range in.each("NetworkInterface") {
@@ -65,7 +65,7 @@ func (c launchTokens) tokenOf(in *call) string {
 	return in.account + "/" + zone + "/" + in.get("ClientToken")
 }
 
-// repeated is the instance that was created with the token. A token of another request is refused, also if
+// repeated is the instance that was created with the token. A token that was used for a different request is refused, even if
 // that request was refused for lack of capacity.
 func (c launchTokens) repeated(in *call, token string) (instance, bool, *failure) {
 	before, ok := c.tokens[token]
@@ -195,7 +195,7 @@ func (c launcher) checkNetwork(o *order) *failure {
 	return nil
 }
 
-// subnet is the subnet with an ID in a region. A generated one is in the zone, if there is one.
+// subnet is the subnet with the ID in a region. A generated subnet is in the zone, if there is one.
 func (c *store) subnet(region, zone, id string) (Subnet, bool) {
 	for _, s := range (generator{c}).subnetsOf(region) {
 		if s.ID == id {

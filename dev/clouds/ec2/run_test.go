@@ -52,7 +52,7 @@ func TestTokensAreKeptByZone(t *testing.T) {
 	}
 }
 
-// Quotas of vCPUs are those of families of types, and spot instances are counted separately.
+// Quotas of vCPUs apply to families of types, and spot instances are counted separately.
 func TestQuotasAreCountedByBucket(t *testing.T) {
 	inventory := Sample()
 	inventory.Quotas = Quotas{VCPUs: 4, SpotVCPUs: 2, Buckets: map[string]int64{"p": 0}}

@@ -37,8 +37,8 @@ func signatureOf(r *http.Request) (signed, bool) {
 	}, true
 }
 
-// stale reports whether the request was signed too long ago. Signatures are valid for five minutes of real
-// time, whatever the simulator's clock says.
+// stale reports whether the request was signed too long ago. Signatures are valid for five minutes of real time; the
+// simulator's clock has no effect on them.
 func (s signed) stale(now time.Time) bool {
 	at, err := time.Parse("20060102T150405Z", s.at)
 	return err != nil || now.Sub(at).Abs() > 5*time.Minute || !strings.HasPrefix(s.at, s.day)

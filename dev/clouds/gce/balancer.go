@@ -29,7 +29,7 @@ func newBalancers(v Inventory) balancers {
 	return b
 }
 
-// forget removes a deleted instance from groups. Target pools keep its name.
+// forget removes a deleted instance from groups. Target pools keep the name of the instance.
 func (b balancers) forget(i instance) {
 	for key, g := range b.groups {
 		b.groups[key] = g.with(resource{"_members": slices.DeleteFunc(slices.Clone(g.texts("_members")), func(m string) bool {

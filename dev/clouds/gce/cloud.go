@@ -38,8 +38,8 @@ type Cloud struct {
 	disks     *double.Table[disk]
 	balancers balancers
 	access    access
-	// operations are the operations by name, in the order of their beginning; replies are those of requests
-	// with an ID.
+	// operations are all operations by name, in the order of their beginning. replies are the operations of requests with a
+	// request ID.
 	operations *double.Table[resource]
 	replies    map[string]string
 	agenda     []event
@@ -89,7 +89,7 @@ type event struct {
 }
 
 // after schedules a change.
-func (c *Cloud) after(d time.Duration, do func()) {
+func after(c *Cloud, d time.Duration, do func()) {
 	c.agenda = append(c.agenda, event{c.clock.Now().Add(d), do})
 }
 

@@ -113,13 +113,13 @@ func verbsOf(c *Cloud) []verb {
 			haltInstance(c, i, newOperation(c, "stop", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
 			return nil
 		})},
-		{double.Verb{Name: "fail", On: "the ID or name of an instance that does not run yet: its operation ends for want of room"}, onInstance(c, failInstance)},
+		{double.Verb{Name: "fail", On: "the ID or name of an instance that does not run yet: its operation fails because there is no capacity"}, onInstance(c, failInstance)},
 		{double.Verb{Name: "exhaust", On: "zone[/type]: instances that are created there fail for lack of capacity"}, func(on string) error { c.exhausted[on] = true; return nil }},
-		{double.Verb{Name: "restock", On: "zone[/type]: there is room again"}, func(on string) error { delete(c.exhausted, on); return nil }},
+		{double.Verb{Name: "restock", On: "zone[/type]: it has capacity again"}, func(on string) error { delete(c.exhausted, on); return nil }},
 		{double.Verb{Name: "untag", On: "instance=key: the instance loses that label, or that network tag"}, func(on string) error { return untag(c, on) }},
-		{double.Verb{Name: "deregister", On: "an instance's ID or name: load balancers lose it"}, onInstance(c, func(c *Cloud, i instance) error { c.balancers.lose(i); return nil })},
+		{double.Verb{Name: "deregister", On: "an instance's ID or name: it is removed from all load balancers"}, onInstance(c, func(c *Cloud, i instance) error { c.balancers.lose(i); return nil })},
 		{double.Verb{Name: "quota", On: "region/METRIC=limit"}, func(on string) error { return setQuota(c, on) }},
-		{double.Verb{Name: "lag", On: "a duration: lists and lookups run so far behind"}, func(on string) (err error) { c.lag, err = time.ParseDuration(on); return err }},
+		{double.Verb{Name: "lag", On: "a duration: lists and lookups lag by it"}, func(on string) (err error) { c.lag, err = time.ParseDuration(on); return err }},
 	}
 }
 
@@ -162,13 +162,13 @@ func onInstance(c *Cloud, do func(*Cloud, instance) error) func(string) error {
 	}
 }
 
-// interruptInstance preempts a spot instance: it gets a notice, and is stopped 30 s later.
+// interruptInstance preempts a spot instance: the instance gets a notice, and stops 30 s later.
 func interruptInstance(c *Cloud, i instance) error {
 	if !spot(i.is.part("scheduling")) {
 		return fmt.Errorf("instance %s is neither preemptible nor a spot one", i.name)
 	}
 	c.instances.Update(i.id, func(i instance) instance { i.preempted = true; return i })
-	c.after(30*time.Second, func() {
+	after(c, 30*time.Second, func() {
 		if now, ok := c.instances.Get(i.id); ok && now.status() == "RUNNING" {
 			haltInstance(c, now, newOperation(c, "compute.instances.preempted", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
 		}
@@ -207,7 +207,7 @@ func setQuota(c *Cloud, on string) error {
 	return nil
 }
 
-// Plant creates a running instance from the body of a creation request, without a request; Leave creates a
+// Plant creates a running instance from the body of a creation request, but without a request. Leave creates a
 // disk without an instance.
 func (c *Cloud) Plant(zone string, body map[string]any) error {
 	c.mu.Lock()

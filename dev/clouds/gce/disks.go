@@ -38,7 +38,7 @@ func makeDisk(c *Cloud, project, zone, name string, size int64, init resource) d
 	return d
 }
 
-// useDisk attaches the disk of that name to an instance: an existing one is used as it is.
+// useDisk attaches the disk with the name to an instance. It does not change an existing disk.
 func useDisk(c *Cloud, i instance, name string, size int64, init resource) {
 	d, ok := diskNamed(c, i.project, i.zone, name)
 	if !ok {
@@ -51,8 +51,8 @@ func useDisk(c *Cloud, i instance, name string, size int64, init resource) {
 	})
 }
 
-// releaseDisks detaches the disks of a deleted instance, and deletes those with autoDelete: all of them, if
-// the instance never started.
+// releaseDisks detaches the disks of a deleted instance, and deletes those with autoDelete. It deletes all of them if the
+// instance never started.
 func releaseDisks(c *Cloud, i instance, all bool) {
 	for _, attached := range i.is.parts("disks") {
 		d, ok := diskNamed(c, i.project, i.zone, tail(attached.text("source")))
@@ -111,7 +111,7 @@ func deleteDisk(c *Cloud, q request) (any, *failure) {
 		return nil, inUse(d)
 	}
 	op := newOperation(c, "delete", q.target, d.id, q.query("requestId"))
-	c.after(c.options.Delete/4, func() {
+	after(c, c.options.Delete/4, func() {
 		c.disks.Delete(d.id)
 		finished(c, op, nil)
 	})

@@ -40,8 +40,8 @@ func (f *failure) write(w http.ResponseWriter) {
 	writeJSON(w, f.status, resource{"error": resource{"code": f.status, "message": f.message, "errors": []resource{one}}})
 }
 
-// shortage is the error of an operation without capacity in a zone: machineType is empty if another resource
-// is exhausted that instances of every type need, such as disks.
+// shortage is the error of an operation without capacity in a zone. machineType is empty if the exhausted resource is one that
+// instances of every type need, such as disks.
 func shortage(project, zone, machineType string) resource {
 	what := "compute"
 	if machineType == "" {

@@ -77,7 +77,7 @@ func (p *filterParser) next() string {
 
 func (p *filterParser) is(token string) bool { return len(p.tokens) > 0 && p.tokens[0] == token }
 
-// either parses terms joined by OR, which binds closer than AND in AIP-160.
+// either parses terms that OR joins. In AIP-160, OR has a higher precedence than AND.
 func (p *filterParser) either() matcher {
 	all := []matcher{p.any()}
 	for len(p.tokens) > 0 && !p.is(")") && !p.broken {

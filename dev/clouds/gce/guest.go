@@ -8,8 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Guests implements [double.Host]: nodes have the names of their instances, and the provider ID is that of
-// the cloud controller manager, which has two slashes before the project.
+// Guests implements [double.Host]. Nodes have the names of their instances. The provider ID is that of the cloud controller
+// manager, which has two slashes before the project.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (i instance) meta(key string) (string, bool) {
 	return m.text("value"), ok
 }
 
-// userData is the guest's boot data, in the key that its system reads.
+// userData is the guest's user data, from the metadata key that its operating system reads.
 func (i instance) userData() string {
 	for _, key := range []string{"user-data", "startup-script", "sysprep-specialize-script-ps1"} {
 		if v, ok := i.meta(key); ok {
@@ -52,7 +52,7 @@ func (i instance) userData() string {
 // computeMetadata/v1/...
 const MetadataPath = "/metadata/"
 
-// serveMetadata answers like the metadata server, which refuses requests without its header.
+// serveMetadata answers like the metadata server, which refuses requests without the header Metadata-Flavor.
 func serveMetadata(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Metadata-Flavor", "Google")
 	if r.Header.Get("Metadata-Flavor") != "Google" {

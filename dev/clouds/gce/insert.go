@@ -152,8 +152,8 @@ func checkDisks(c *Cloud, q request) *failure {
 	return nil
 }
 
-// checkDiskNames refuses two disks of one name, and a disk that another instance uses: only one instance may
-// write to a disk.
+// checkDiskNames refuses two disks with one name, and a disk that another instance uses, because only one instance may write
+// to a disk.
 func checkDiskNames(c *Cloud, q request) *failure {
 	seen := map[string]bool{}
 	for n, d := range q.body.parts("disks") {
@@ -223,7 +223,7 @@ func checkTags(c *Cloud, q request) *failure {
 	return nil
 }
 
-// owner is the project and the name in a link, which may be a short one.
+// owner returns the project and the name in a link, which may be a short link.
 func owner(link, project string) (string, string) {
 	if parts := strings.Split(below(link), "/"); len(parts) > 1 && parts[0] == "projects" {
 		project = parts[1]

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Inventory is what a project has initially.
+// Inventory is the initial content of a project.
 type Inventory struct {
-	// Project is the ID, Number the number of the project. No other project exists, except those that images,
-	// networks and subnetworks name.
+	// Project is the ID, Number the number of the project. No other projects exist, except those that images, networks and
+	// subnetworks name.
 	Project string `json:"project"`
 	Number  string `json:"number"`
 
@@ -27,7 +27,7 @@ type Inventory struct {
 	TargetPools     []Regional `json:"targetPools,omitempty"`
 	BackendServices []Regional `json:"backendServices,omitempty"`
 	TagValues       []TagValue `json:"tagValues,omitempty"`
-	// InsideOnly is the organization policy compute.vmExternalIpAccess: no new instance has an external
+	// InsideOnly is the organization policy compute.vmExternalIpAccess: new instances must have no external
 	// address.
 	InsideOnly bool `json:"insideOnly,omitempty"`
 }
@@ -40,7 +40,7 @@ type Region struct {
 	Quotas map[string]float64 `json:"quotas,omitempty"`
 }
 
-// MachineType is offered in the zones, or in all.
+// MachineType is offered in the zones, or in all zones.
 type MachineType struct {
 	Name         string   `json:"name"`
 	VCPUs        int64    `json:"vcpus"`
@@ -51,7 +51,7 @@ type MachineType struct {
 	Zones        []string `json:"zones,omitempty"`
 }
 
-// AcceleratorType is offered in the zones, or in all.
+// AcceleratorType is offered in the zones, or in all zones.
 type AcceleratorType struct {
 	Name  string   `json:"name"`
 	Zones []string `json:"zones,omitempty"`
@@ -89,7 +89,7 @@ type Subnetwork struct {
 // ServiceAccount is an identity of the project.
 type ServiceAccount struct {
 	Email string `json:"email"`
-	// Permissions are its permissions, "compute.instances.*" for all of a kind; empty: all permissions.
+	// Permissions are its permissions, "compute.instances.*" for all permissions of a kind; empty: all permissions.
 	Permissions []string `json:"permissions,omitempty"`
 	Keys        []Key    `json:"keys,omitempty"`
 }

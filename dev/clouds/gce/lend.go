@@ -20,8 +20,8 @@ var (
 	_ double.Planter = Administered{}
 )
 
-// Revoke implements [double.Lender]: no key of a service account is valid, nor a token, and no external
-// identity is exchanged.
+// Revoke implements [double.Lender]: all keys and tokens of service accounts become invalid, and external identities are not
+// exchanged.
 func (c Administered) Revoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c Administered) StandFor(key []byte, project string) {
 	c.sample = sample{string(key), project}
 }
 
-// Issue implements [double.Lender], for the simulator's project alone: another account is another simulator.
+// Issue implements [double.Lender], only for the simulator's own project: another account is another simulator.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	v := c.options.Inventory
 	if account != "" {
@@ -103,7 +103,7 @@ func (c Administered) PlantLike(id string, rename func(string) string) error {
 	return c.Plant(i.zone, body)
 }
 
-// renamed renames all texts in a value, and the keys of maps: of labels as well as of fields of the API.
+// renamed renames all texts in a value, and the keys of maps, which may be labels or fields of the API.
 func renamed(v any, rename func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -128,8 +128,8 @@ func renamed(v any, rename func(string) string) any {
 	return v
 }
 
-// Knows reports whether the project accepts the sender of the request, or the identity for which it requests
-// a token.
+// Knows reports whether the project knows the sender of the request, or the identity for which the sender requests a
+// token.
 func (c Administered) Knows(r *http.Request, body []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

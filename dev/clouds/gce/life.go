@@ -9,7 +9,7 @@ import (
 // instance is an existing instance. A change replaces the value.
 type instance struct {
 	id, project, zone, name string
-	// body is the request, is what the API shows.
+	// body is the request. is are the fields that the API shows.
 	body, is resource
 	began    time.Time
 	boots    int
@@ -43,9 +43,9 @@ func becomes(c *Cloud, id, status string, also resource) {
 	})
 }
 
-// launch starts an accepted instance after its boot time, or lets it fail before with the cause.
+// launch starts an accepted instance after its boot time, or fails it with the cause before.
 func launch(c *Cloud, id string, op, cause resource) {
-	c.after(c.options.Boot/2, func() {
+	after(c, c.options.Boot/2, func() {
 		if i, ok := c.instances.Get(id); !ok || i.status() != "PROVISIONING" {
 			return // it was deleted, or has failed
 		}
@@ -55,7 +55,7 @@ func launch(c *Cloud, id string, op, cause resource) {
 		}
 		becomes(c, id, "STAGING", nil)
 	})
-	c.after(c.options.Boot, func() {
+	after(c, c.options.Boot, func() {
 		if i, ok := c.instances.Get(id); ok && i.status() == "STAGING" {
 			becomes(c, id, "RUNNING", resource{"lastStartTimestamp": stamp(c.clock.Now())})
 		}
@@ -92,8 +92,8 @@ func existing(c *Cloud, q request) (instance, *failure) {
 	return i, nil
 }
 
-// changeInstance begins an operation on an instance, or answers with the operation that an earlier call of
-// that request ID began.
+// changeInstance begins an operation on an instance, or answers with the operation that an earlier call with the same
+// request ID began.
 func changeInstance(c *Cloud, q request, kind string, do func(i instance, op resource) *failure) (any, *failure) {
 	if op, ok := replay(c, q); ok {
 		return op, nil
@@ -119,7 +119,7 @@ func deleteInstance(c *Cloud, q request) (any, *failure) {
 			return failed(http.StatusBadRequest, "invalid", "Invalid resource usage: 'Resource cannot be deleted if it's protected against deletion.'.")
 		}
 		becomes(c, i.id, "STOPPING", nil)
-		c.after(c.options.Delete, func() {
+		after(c, c.options.Delete, func() {
 			vanish(c, i.id)
 			finished(c, op, nil)
 		})
@@ -141,7 +141,7 @@ func stopInstance(c *Cloud, q request) (any, *failure) {
 // haltInstance stops an instance after a delay.
 func haltInstance(c *Cloud, i instance, op resource) {
 	becomes(c, i.id, "STOPPING", nil)
-	c.after(c.options.Delete/2, func() {
+	after(c, c.options.Delete/2, func() {
 		if now, ok := c.instances.Get(i.id); ok && now.status() == "STOPPING" {
 			becomes(c, i.id, "TERMINATED", resource{"lastStopTimestamp": stamp(c.clock.Now())})
 		}
@@ -177,7 +177,7 @@ func resetInstance(c *Cloud, q request) (any, *failure) {
 	})
 }
 
-// editInstance is a change without a delay.
+// editInstance changes an instance without a delay.
 func editInstance(c *Cloud, q request, kind string, fields func(i instance) (resource, *failure)) (any, *failure) {
 	return changeInstance(c, q, kind, func(i instance, op resource) *failure {
 		also, err := fields(i)

@@ -34,7 +34,7 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 	if err != nil {
 		return nil, err
 	}
-	// A token is the key of the last item of a page: so deletions meanwhile do not skip items.
+	// A token is the key of the last item of a page, so that deletions between two requests do not skip items.
 	slices.SortStableFunc(kept, func(a, b placed) int { return strings.Compare(a.key(), b.key()) })
 	from := 0
 	for after != "" && from < len(kept) && kept[from].key() <= after {
@@ -61,8 +61,8 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 	return answer, nil
 }
 
-// cutOff is a zone that aggregated lists do not reach, and the form of the warning; the zero value is no
-// zone.
+// cutOff is a zone that aggregated lists do not contain, and the form of the warning; the zero value: all lists are
+// complete.
 type cutOff struct {
 	zone string
 	form Unreached
@@ -71,14 +71,14 @@ type cutOff struct {
 // Unreached is the form in which a list of all zones reports a missing one.
 type Unreached string
 
-// The forms: a field of the list names the zone, the list has a warning, or the zone's part of it has one.
+// The forms: a field of the list names the zone, the list has a warning, or the entry of the zone has a warning.
 const (
 	UnreachedNamed   Unreached = "unreachables"
 	UnreachedWarning Unreached = "warning"
 	UnreachedInScope Unreached = "scope"
 )
 
-// CutOff lets lists of all zones lack one, and report it in that form; an empty zone: they lack none.
+// CutOff removes a zone from lists of all zones, which report it in the given form; an empty zone: lists are complete.
 func (c *Cloud) CutOff(zone string, form Unreached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

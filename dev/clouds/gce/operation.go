@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// newOperation begins an operation on the named resource; it is answered at once, and ends by itself or by an
+// newOperation begins an operation on the named resource. The operation is answered at once, and ends after some time or by an
 // event.
 func newOperation(c *Cloud, kind string, t target, id, request string) resource {
 	now := stamp(c.clock.Now())
@@ -51,8 +51,8 @@ func finished(c *Cloud, op, err resource) resource {
 	return done
 }
 
-// replay is the answer to an earlier call with the same request ID. IDs are kept for an hour, in the place of
-// their use.
+// replay is the answer to an earlier call with the same request ID. IDs are kept for an hour, separately for each zone or
+// region.
 func replay(c *Cloud, q request) (any, bool) {
 	id := q.query("requestId")
 	name, ok := c.replies[q.project+"/"+q.scope+"/"+id]
@@ -68,7 +68,7 @@ func remember(c *Cloud, q request, op resource) {
 	if id := q.query("requestId"); id != "" {
 		key := q.project + "/" + q.scope + "/" + id
 		c.replies[key] = op.text("name")
-		c.after(lifetime, func() { delete(c.replies, key) })
+		after(c, lifetime, func() { delete(c.replies, key) })
 	}
 }
 

@@ -30,7 +30,7 @@ func permissions(q request) []string {
 	return []string{"compute." + name}
 }
 
-// backendPermissions are those to change a backend service, and to use its groups.
+// backendPermissions are the permissions to change a backend service and to use its groups.
 func backendPermissions(body resource) []string {
 	all := []string{"compute.regionBackendServices.update"}
 	if len(body.parts("backends")) > 0 {
@@ -39,11 +39,11 @@ func backendPermissions(body resource) []string {
 	return all
 }
 
-// bindTag is the permission on a tag value that the owner of the value grants with the role
+// bindTag is the permission on a tag value, which the owner of the value grants with the role
 // roles/resourcemanager.tagUser.
 const bindTag = "resourcemanager.tagValueBindings.create"
 
-// insertPermissions are those for all resources that a new instance uses.
+// insertPermissions are the permissions for all resources that a new instance uses.
 func insertPermissions(body resource) []string {
 	all := []string{"compute.instances.create"}
 	also := func(is bool, permissions ...string) {

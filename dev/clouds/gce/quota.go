@@ -19,7 +19,7 @@ func usage(c *Cloud, region string) map[string]float64 {
 	return all
 }
 
-// counted are the series of machine types with a CPU quota of their own: N2_CPUS.
+// counted are the series of machine types that have a CPU quota of their own: N2_CPUS.
 var counted = []string{"a2", "c2", "c2d", "c3", "e2", "m1", "m2", "m3", "n2", "n2d", "t2a", "t2d"}
 
 // usageOf is the usage of an instance.
@@ -59,7 +59,7 @@ func metricOf(accelerator string) string {
 	return strings.ToUpper(strings.ReplaceAll(strings.Replace(accelerator, "-tesla", "", 1), "-", "_")) + "_GPUS"
 }
 
-// unaffordable is why an accepted instance will fail: a quota or a lack of capacity; nil: it will not fail.
+// unaffordable is the reason for which an accepted instance will fail: a quota or a lack of capacity; nil: it will not fail.
 func unaffordable(c *Cloud, i instance) resource {
 	kind := tail(i.body.text("machineType"))
 	switch {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// resource is a resource as decoded JSON: it keeps all fields of a request.
+// resource is a resource as decoded JSON, so that all fields of a request are kept.
 type resource map[string]any
 
 // with returns a copy with additional fields.
@@ -30,7 +30,7 @@ func (r resource) yes(name string) bool {
 	return b
 }
 
-// number is an integer, which Google's JSON has as text if it may have more than 53 bits.
+// number is an integer. Google's JSON has a text instead of a number if the integer may have more than 53 bits.
 func (r resource) number(name string) int64 {
 	switch n := r[name].(type) {
 	case json.Number:

@@ -52,8 +52,8 @@ func shieldedOf(i instance) resource {
 	return resource{"enableSecureBoot": false, "enableVtpm": true, "enableIntegrityMonitoring": true}.with(i.body.part("shieldedInstanceConfig"))
 }
 
-// attachDisks creates the disks that a request initializes, or uses existing ones of the same name, and
-// returns them as an instance shows them.
+// attachDisks creates the disks for which a request has parameters, or uses existing disks of the same name. It returns the
+// disks as an instance shows them.
 func attachDisks(c *Cloud, i instance) (all []resource) {
 	for n, d := range i.body.parts("disks") {
 		init := d.part("initializeParams")
@@ -104,7 +104,7 @@ func imageSize(c *Cloud, project, image string) int64 {
 	return found.SizeGB
 }
 
-// interfacesOf returns interfaces that have addresses from the beginning.
+// interfacesOf returns network interfaces, which have addresses from the beginning.
 func interfacesOf(c *Cloud, i instance) (all []resource) {
 	for n, nic := range i.body.parts("networkInterfaces") {
 		c.serial++

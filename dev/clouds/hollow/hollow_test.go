@@ -50,7 +50,7 @@ func TestGuestWithoutKubeconfig(t *testing.T) {
 	h := &hollow.Hypervisor{Command: []string{"/bin/true"}, Dir: t.TempDir()}
 	guest := double.Guest{ID: "i-1", UserData: []byte("#!/bin/sh\nkubeadm join\n")}
 	if err := h.Start(t.Context(), guest); err == nil {
-		t.Error("it joined by nothing")
+		t.Error("it joined without a kubeconfig")
 	}
 	h.Fallback = []byte(kubeconfig)
 	if err := h.Start(t.Context(), guest); err != nil {

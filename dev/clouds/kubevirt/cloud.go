@@ -12,8 +12,8 @@ type Options struct {
 	Inventory Inventory
 	// AcceptAny accepts unknown zones, networks and claims.
 	AcceptAny bool
-	// Import is the time until a data volume is filled, Boot the time from then until an instance runs,
-	// Delete the time until a virtual machine is deleted; 0 means 1 s, 2 s and 2 s.
+	// Import is how long a data volume is being filled, Boot the time from then until an instance runs, Delete the time
+	// until a virtual machine is deleted; 0 means 1 s, 2 s and 2 s.
 	Import, Boot, Delete time.Duration
 	// PageSize is the maximum page size of a list; 0: the requested size.
 	PageSize int

@@ -99,10 +99,10 @@ func (*Cloud) Verbs() []double.Verb {
 		{Name: "terminate", On: "a virtual machine's name"},
 		{Name: "stop", On: "a virtual machine's name"},
 		{Name: "start", On: "a virtual machine's name"},
-		{Name: "fail", On: "a virtual machine's name: it was accepted, and no node has room for it"},
-		{Name: "exhaust", On: "zone: no further virtual machine has room there"},
-		{Name: "restock", On: "zone: there is room again"},
-		{Name: "lag", On: "a duration: lists run behind"},
+		{Name: "fail", On: "a virtual machine's name: it was accepted, but no node has capacity for it"},
+		{Name: "exhaust", On: "zone: it has no capacity for further virtual machines"},
+		{Name: "restock", On: "zone: it has capacity again"},
+		{Name: "lag", On: "a duration: lists lag by it"},
 	}
 }
 

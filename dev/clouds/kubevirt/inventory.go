@@ -2,11 +2,11 @@ package kubevirt
 
 import "github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 
-// Inventory is what a cluster has initially.
+// Inventory is the initial content of a cluster.
 type Inventory struct {
 	Namespaces []kubeapi.Namespace `json:"namespaces"`
 	Users      []kubeapi.User      `json:"users"`
-	// Region and Zones are those of its nodes.
+	// Region and Zones are the region and zones of its nodes.
 	Region string   `json:"region"`
 	Zones  []string `json:"zones"`
 	// Claims exist in each namespace, as sources of clones and as disks. Networks are Multus networks.

@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// Judge implements [kubeapi.Controller]: it refuses unknown fields and, for virtual machines, what KubeVirt's
-// own rules refuse.
+// Judge implements [kubeapi.Controller]. It refuses unknown fields, and virtual machines that KubeVirt's own rules
+// refuse.
 func (*controller) Judge(kind string, o object) (causes []kubeapi.Cause) {
 	var machine kubevirt.VirtualMachine
 	into := map[string]any{

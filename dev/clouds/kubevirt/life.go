@@ -15,11 +15,11 @@ import (
 // life is the history of a virtual machine.
 type life struct {
 	made, deleted time.Time
-	// since is when it should have got an instance: after its creation, its power on, or the end of its last
+	// since is the time from which on it should have an instance: its creation, its power on, or the end of its last
 	// instance.
 	since time.Time
 	off   bool
-	// failed: it was accepted, and no node has capacity for it.
+	// failed: it was accepted, but no node has capacity for it.
 	failed bool
 	boots  int
 	ip     string
@@ -39,7 +39,7 @@ func (c *controller) Settle(now time.Time) {
 	}
 }
 
-// reconcile does what KubeVirt and CDI do for a virtual machine.
+// reconcile does the work of KubeVirt and CDI for a virtual machine.
 func (c *controller) reconcile(o object, now time.Time) {
 	l := c.lives[o.UID()]
 	if o.Dying() {
@@ -88,7 +88,7 @@ func wanted(o object) bool {
 	return slices.Contains([]string{"Always", "RerunOnFailure"}, o.Text("spec", "runStrategy"))
 }
 
-// fill creates the data volumes of a virtual machine, and reports whether all of them are ready, and since
+// fill creates the data volumes of a virtual machine. It reports whether all of them are ready, and the time since
 // when.
 func (c *controller) fill(o object, l *life, now time.Time) (filled bool, since time.Time) {
 	filled, since = true, l.made.Add(c.Import)
@@ -127,7 +127,7 @@ func (c *controller) sourced(v object) bool {
 	return name == "" || c.AcceptAny || slices.Contains(c.Inventory.Claims, name)
 }
 
-// lacking is a claim of the virtual machine that does not exist.
+// lacking is a claim that the virtual machine needs and that does not exist.
 func (c *controller) lacking(o object) string {
 	for _, v := range o.List("spec", "template", "spec", "volumes") {
 		name := object(v.(map[string]any)).Text("persistentVolumeClaim", "claimName") //nolint:forcetypeassert // It was judged.
@@ -152,7 +152,7 @@ func (c *controller) start(o object, l *life, at time.Time) object {
 	return c.Put(c.Named("virtualmachineinstances"), o.Namespace(), i)
 }
 
-// boot moves an instance through its boot.
+// boot advances the boot of an instance.
 func (c *controller) boot(o, i object, l *life, now time.Time) {
 	began, _ := time.Parse(time.RFC3339, i.Text("metadata", "creationTimestamp"))
 	stuck := func(printable string, why map[string]any) {
@@ -181,7 +181,7 @@ func (c *controller) boot(o, i object, l *life, now time.Time) {
 	c.show(o, shown{printable: "Running", created: true, ready: true})
 }
 
-// unplaced is why the virtual machine fits no node.
+// unplaced is the reason for which the virtual machine fits on no node.
 func (c *controller) unplaced(o object, l *life) string {
 	if l.failed {
 		return "0/3 nodes are available: 3 Insufficient memory."
@@ -210,7 +210,7 @@ func zoneOf(o object) string {
 	return o.Texts("spec", "template", "spec", "nodeSelector")["topology.kubernetes.io/zone"]
 }
 
-// unlaunched is why the pod of an instance cannot be created.
+// unlaunched is the reason for which the pod of an instance cannot be created.
 func (c *controller) unlaunched(o object) string {
 	for _, n := range o.List("spec", "template", "spec", "networks") {
 		name := object(n.(map[string]any)).Text("multus", "networkName") //nolint:forcetypeassert // It was judged.
@@ -221,7 +221,7 @@ func (c *controller) unlaunched(o object) string {
 	return ""
 }
 
-// given reports whether the guest's secret exists, for which its pod waits.
+// given reports whether the guest's secret exists. The pod waits for it.
 func (m *memory) given(o object) bool {
 	_, wants, there := m.secretOf(o)
 	return !wants || there
@@ -277,8 +277,8 @@ func (m *memory) showInstance(i object, phase, ip string, why map[string]any) {
 	m.Status(m.Named("virtualmachineinstances"), i, status)
 }
 
-// Guests implements [double.Host]. Names and IDs are those of cloud-provider-kubevirt: the virtual machine's
-// name, kubevirt://<name>.
+// Guests implements [double.Host]. Names and provider IDs are those of cloud-provider-kubevirt: the virtual machine's name, and
+// kubevirt://<name>.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.While(func(time.Time) {
 		all = c.guests()

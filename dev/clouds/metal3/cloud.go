@@ -18,7 +18,7 @@ import (
 // Options are the options of a cluster.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny generates hosts: of each kind, as many are free at any time as in the inventory.
+	// AcceptAny generates hosts: at any time, as many hosts of each kind are free as in the inventory.
 	AcceptAny bool
 	// Knobs are the durations of hosts; zero values mean 1 s to 2 s.
 	Knobs host.Knobs
@@ -62,8 +62,8 @@ type controller struct {
 	made  int // the number of hosts
 	// endless are the generated kinds of hosts, by namespace.
 	endless map[string][]Hosts
-	// rests are the versions of hosts, by UID, that do not change by themselves: there are many, and they are
-	// read often.
+	// rests are the versions of hosts, by UID, that do not change without a write. They are remembered because there are many of
+	// them, and they are read often.
 	rests map[string]string
 }
 
@@ -161,7 +161,7 @@ func (c *controller) free(namespace string, labels map[string]string) (n int) {
 	return n
 }
 
-// settle moves a host one step further; nil: it does not exist, or was deleted.
+// settle moves a host one step further; nil: the host does not exist, or was deleted.
 func (c *controller) settle(o object, now time.Time) object {
 	version := o.Text("metadata", "resourceVersion")
 	if c.rests[o.UID()] == version {

@@ -9,9 +9,9 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// Guest is what boots on a host with the user data of a secret: another guest each time the disk is written.
-// Its kubelet gets the provider ID that OpenShift's original sets on nodes: a node could not be matched by
-// address, because the addresses of hosts are not this machine's.
+// Guest boots on a host with the user data of a secret. It is another guest each time the disk is written. Its kubelet gets the
+// provider ID that OpenShift's original sets on nodes, because the addresses of hosts are not this machine's, so that a node
+// cannot be matched by address.
 func Guest(h host.Host, userData string) double.Guest {
 	g := double.Guest{ID: string(h.UID), NodeName: h.Name, ProviderID: fmt.Sprintf("baremetalhost:///%s/%s/%s", h.Namespace, h.Name, h.UID)}
 	if at := h.Status.OperationHistory.Provision.End; !at.IsZero() {

@@ -91,13 +91,13 @@ const onHost = "a host's name"
 func (*Cloud) Verbs() []double.Verb {
 	all := []double.Verb{
 		{Name: "terminate", On: onHost + ": another client deletes the object at once"},
-		{Name: "delete", On: onHost + ": another client deletes it, and it is deprovisioned"},
+		{Name: "delete", On: onHost + ": another client deletes it, and it is deprovisioned first"},
 		{Name: "stop", On: onHost},
 		{Name: "start", On: onHost},
-		{Name: "pause", On: onHost + ": nothing is done to it any more"},
+		{Name: "pause", On: onHost + ": the baremetal-operator does nothing to it any more"},
 		{Name: "resume", On: onHost},
-		{Name: "mend", On: onHost + ": nothing is broken any more"},
-		{Name: "lag", On: "a duration: lists run behind"},
+		{Name: "mend", On: onHost + ": it has no errors any more"},
+		{Name: "lag", On: "a duration: lists lag by it"},
 	}
 	for _, verb := range slices.Sorted(maps.Keys(breaks)) {
 		all = append(all, double.Verb{Name: verb, On: onHost + ": it has a " + string(breaks[verb])})
@@ -167,7 +167,7 @@ type Planted struct {
 	ExternallyProvisioned bool
 }
 
-// Plant creates such a host, from a free one, and returns its name.
+// Plant turns a free host into such a host, and returns its name.
 func (c *Cloud) Plant(p Planted) (name string) {
 	c.While(func(now time.Time) { name = c.plant(p, now) })
 	return name

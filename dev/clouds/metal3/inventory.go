@@ -6,7 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// Inventory is what a cluster has initially.
+// Inventory is the initial content of a cluster.
 type Inventory struct {
 	Namespaces []kubeapi.Namespace `json:"namespaces"`
 	Users      []kubeapi.User      `json:"users"`
@@ -16,11 +16,11 @@ type Inventory struct {
 
 // Hosts are several equal hosts.
 type Hosts struct {
-	// Name is the name of the only host, or has a number appended: "host-3".
+	// Name is the name of the host if there is only one; otherwise a number is appended: "host-3".
 	Name   string            `json:"name"`
 	Count  int               `json:"count,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
-	// CPUs and MemoryMiB are the results of inspection, Arch is "x86_64" by default.
+	// CPUs and MemoryMiB are the results of inspection. Arch is "x86_64" by default.
 	CPUs      int    `json:"cpus"`
 	MemoryMiB int    `json:"memoryMiB"`
 	Arch      string `json:"arch,omitempty"`

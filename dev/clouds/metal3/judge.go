@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// Judge implements [kubeapi.Controller]: it refuses unknown fields and, for hosts, what Metal3's own rules
+// Judge implements [kubeapi.Controller]. It refuses unknown fields, and hosts that Metal3's own rules
 // refuse.
 func (*controller) Judge(kind string, o object) (causes []kubeapi.Cause) {
 	var h host.Host

@@ -85,7 +85,7 @@ func (b *bench) free(role string) (n int) {
 	return n
 }
 
-// TestHostsAreMadeUp: the number of hosts is fixed, unless hosts are generated: then as many are free as
+// TestHostsAreMadeUp: the number of hosts is fixed. If hosts are generated, as many hosts are free at any time as
 // initially.
 func TestHostsAreMadeUp(t *testing.T) {
 	for _, r := range []struct {

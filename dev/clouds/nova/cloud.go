@@ -22,13 +22,13 @@ type Options struct {
 	Boot, Delete time.Duration
 	// Volume is how long a volume is creating; 0 means 2 s.
 	Volume time.Duration
-	// Reclaim is how long a deleted server can be restored: Nova's reclaim_instance_interval; 0, Nova's
-	// default: not at all.
+	// Reclaim is how long a deleted server can be restored: Nova's reclaim_instance_interval. 0, which is Nova's default, means
+	// that it cannot be restored.
 	Reclaim time.Duration
 	// PageSize is the maximum page size of a listing; 0 means 1000.
 	PageSize int
-	// PlainLinks: links to next pages use http, whatever the caller used, like those of services behind a
-	// proxy that ends TLS without enable_proxy_headers_parsing of oslo.middleware.
+	// PlainLinks: links to next pages use http even if the caller used https, as those of services behind a proxy that ends TLS
+	// without enable_proxy_headers_parsing of oslo.middleware.
 	PlainLinks bool
 }
 
@@ -53,7 +53,7 @@ type Cloud struct {
 	room map[string]int
 	// closed are zones whose hosts are all disabled.
 	closed map[string]bool
-	// revoked are the revoked users; shut: users that are not in the inventory are refused.
+	// revoked are the revoked users. shut: users that are not in the inventory are refused.
 	revoked []User
 	shut    bool
 }
@@ -93,7 +93,7 @@ type call struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	body []byte
-	// service is "identity", "compute", "network", "image" or "volume"; parts are the path below its version.
+	// service is "identity", "compute", "network", "image" or "volume"; parts is the path below the version of the service.
 	service string
 	parts   []string
 	token   token
@@ -155,8 +155,8 @@ var fixed = map[string]bool{
 	"tokens": true, "types": true,
 }
 
-// Operation implements [double.Cloud]: "nova.GET.servers.id", "nova.GET.servers.detail", and "nova.GET.servers.detail.next" for pages
-// but the first.
+// Operation implements [double.Cloud]: "nova.GET.servers.id", "nova.GET.servers.detail", and "nova.GET.servers.detail.next" for
+// later pages.
 func (*Cloud) Operation(r *http.Request, _ []byte) (name string, writes bool) {
 	service, parts := split(r.URL.Path)
 	if known, ok := services[service]; ok {

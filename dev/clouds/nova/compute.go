@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// compute serves Nova's other resources than servers.
+// compute serves the resources of Nova other than servers.
 type compute struct{ *call }
 
 // servers serves servers.
@@ -36,7 +36,7 @@ func serveCompute(all *call) {
 	}
 }
 
-// recent checks for the microversion from which on servers are created with tags and show their flavors.
+// recent checks the microversion: later ones create servers with tags and show their flavors.
 func (k compute) recent() bool {
 	var major, minor int
 	asked := strings.TrimPrefix(k.r.Header.Get("OpenStack-API-Version"), "compute ")
@@ -65,7 +65,7 @@ func (k servers) serveServers() {
 	}
 }
 
-// lost answers for a server whose cell is down. Before microversion 2.69 that is an error.
+// lost answers for a server whose cell is down. Before microversion 2.69 the answer is an error.
 func (k servers) lost(s server) bool {
 	if s.lost {
 		k.fail(http.StatusInternalServerError, "computeFault", "Unexpected API Error. Please report this at http://bugs.launchpad.net/nova/ and attach the Nova API log if possible.\n<class 'nova.exception.NovaException'>")

@@ -84,7 +84,7 @@ func (k buying) createServer() {
 	}})
 }
 
-// accept creates a server for an order, or returns the error: in the order of the checks in Nova's API.
+// accept creates a server for an order, or returns the error. The checks have the same order as in Nova's API.
 func (k buying) accept(o order) (server, *refusal) {
 	s := server{
 		name: o.Name, project: k.token.project, user: k.token.user, created: k.now, boots: 1,
@@ -107,7 +107,7 @@ func (k buying) accept(o order) (server, *refusal) {
 	return s, nil
 }
 
-// claim attaches the volumes of an accepted server, and creates those that Nova creates.
+// claim attaches the volumes of an accepted server, and creates the volumes that Nova creates.
 func (k buying) claim(s *server, o order) {
 	for _, d := range o.BlockDevices {
 		id := d.UUID
@@ -306,7 +306,7 @@ func (k buying) checkNetworks(s *server, o order) *refusal {
 	return nil
 }
 
-// plug checks a port that was created separately, or creates one.
+// plug checks a port that was created separately, or creates a port.
 func (k buying) plug(s *server, n nic) *refusal {
 	if n.Port == "" {
 		if _, ok := k.network(n.UUID); !ok {

@@ -102,8 +102,8 @@ func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	}
 }
 
-// missing is the answer of an ingress in front of an unavailable API, as in OpenStack-Helm: it says nothing
-// about the object.
+// missing is the answer of an ingress in front of an unavailable API, as in OpenStack-Helm. It says nothing about the
+// object.
 func (k *call) missing() {
 	k.w.Header().Set("Content-Type", "text/html")
 	k.w.WriteHeader(http.StatusNotFound)
@@ -122,7 +122,7 @@ func (k *call) throttled(f double.Failure) {
 	}})
 }
 
-// exhausted is a quota error, which differs by service; for a type alone, it is a lack of capacity on hosts.
+// exhausted is a quota error, which differs between services. For a type alone, it is a lack of capacity on hosts.
 func (k *call) exhausted(scope string) {
 	if k.service == "compute" && scope == "type" {
 		k.fail(http.StatusBadRequest, "badRequest", "No valid host was found. There are not enough hosts available.")

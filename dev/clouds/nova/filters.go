@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// serverFilter is the filter of a query, with the parameters that non-administrators may use; others are
-// ignored, as in Nova.
+// serverFilter is the filter of a query. It has only the parameters that non-administrators may use; it ignores others, as
+// Nova does.
 func serverFilter(q url.Values) (func(s server, status string) bool, error) {
 	name, err := regexp.Compile("(?i)" + q.Get("name"))
 	if err != nil {

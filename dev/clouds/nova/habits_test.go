@@ -46,7 +46,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestMACAddressesAreGivenOnce: the provider relies on this.
+// TestMACAddressesAreGivenOnce: the provider relies on unique MAC addresses.
 func TestMACAddressesAreGivenOnce(t *testing.T) {
 	c := newCaller(t)
 	body := `{"port":{"mac_address":"FA:00:00:00:00:01","network_id":"` + net1 + `"}}`
@@ -58,7 +58,7 @@ func TestMACAddressesAreGivenOnce(t *testing.T) {
 	}
 }
 
-// TestPortsOutliveServers: unless Nova created them; and they are bound only after a while.
+// TestPortsOutliveServers: ports outlive servers unless Nova created them, and are bound only after a while.
 func TestPortsOutliveServers(t *testing.T) {
 	c := newCaller(t)
 	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")

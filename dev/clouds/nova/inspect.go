@@ -51,7 +51,7 @@ func (c *Cloud) Orphans() (all []string) {
 	return all
 }
 
-// used reports whether a server has the port, or will have it.
+// used reports whether a server has the port or will get it.
 func used(c *Cloud, port string) bool {
 	return slices.ContainsFunc(c.all.All(), func(s server) bool { return slices.Contains(s.ports, port) })
 }
@@ -77,20 +77,20 @@ func (*Cloud) Verbs() []double.Verb {
 		{Name: "terminate", On: "a server's ID"},
 		{Name: "stop", On: "a server's ID"},
 		{Name: "start", On: "a server's ID"},
-		{Name: "fail", On: "a server's ID: it was accepted, and no host has room for it"},
-		{Name: "break", On: "a server's ID: it ran, and is in ERROR"},
-		{Name: "close", On: "a zone: all its hosts are disabled; with volumes/ in front, all that has volumes there"},
-		{Name: "open", On: "a zone: they are enabled again"},
+		{Name: "fail", On: "a server's ID: it was accepted, but no host has capacity for it"},
+		{Name: "break", On: "a server's ID: it goes into ERROR after it ran"},
+		{Name: "close", On: "a zone: all its hosts are disabled; volumes/ZONE: all its volume services are disabled"},
+		{Name: "open", On: "a zone, as for close: it is enabled again"},
 		{Name: "lose", On: "a server's ID: its cell is down"},
-		{Name: "recover", On: "a server's ID: its cell is there again"},
+		{Name: "recover", On: "a server's ID: its cell is up again"},
 		{Name: "tear", On: "a server's ID: it is deleted while Neutron is unreachable, so its ports stay bound"},
 		{Name: "strand", On: "a server's ID: its host dies"},
 		{Name: "wedge", On: "a volume's ID: its deletion will fail, and it stays error_deleting, which only administrators can end"},
-		{Name: "replace", On: "a name: whatever image, flavor and security group is called so is removed, and made anew with another ID"},
-		{Name: "plug", On: "a server's ID and a port's: the port is bound to it"},
-		{Name: "exhaust", On: "zone[/flavor]: no further server has room there"},
-		{Name: "restock", On: "zone[/flavor]: there is room again"},
-		{Name: "lag", On: "a duration: listings of servers run behind"},
+		{Name: "replace", On: "a name: each image, flavor and security group with the name is deleted and created again with another ID"},
+		{Name: "plug", On: "a server's ID, a space, and a port's ID: the port is bound to the server"},
+		{Name: "exhaust", On: "zone[/flavor]: it has no capacity for further servers"},
+		{Name: "restock", On: "zone[/flavor]: it has capacity again"},
+		{Name: "lag", On: "a duration: listings of servers lag by it"},
 	}
 }
 
@@ -245,7 +245,7 @@ func (c *Cloud) Dependants() (all []Seen) {
 	return all
 }
 
-// ReserveVolume lets a volume stay reserved, like one of Cinder whose server ended at the wrong moment.
+// ReserveVolume lets a volume stay reserved, as in Cinder when the volume's server ends at the wrong moment.
 func (c *Cloud) ReserveVolume(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,9 +2,9 @@ package nova
 
 import "slices"
 
-// Inventory is what a cloud has initially.
+// Inventory is the initial content of a cloud.
 type Inventory struct {
-	// Region and further Regions are those of the catalog. All have the same content.
+	// Region and Regions are the regions of the catalog. All have the same content.
 	Region  string   `json:"region"`
 	Regions []string `json:"regions,omitempty"`
 
@@ -13,7 +13,7 @@ type Inventory struct {
 
 	Images  []Image  `json:"images"`
 	Flavors []Flavor `json:"flavors"`
-	// Zones are those of Nova, VolumeZones those of Cinder; empty: the same.
+	// Zones are the zones of Nova, VolumeZones those of Cinder; empty: the same zones.
 	Zones       []string `json:"zones"`
 	VolumeZones []string `json:"volumeZones,omitempty"`
 	VolumeTypes []string `json:"volumeTypes,omitempty"`
@@ -29,7 +29,7 @@ type Inventory struct {
 	Room map[string]int `json:"room,omitempty"`
 }
 
-// stock finds objects in an inventory, and generates missing ones if anything is accepted.
+// stock finds objects in an inventory. If anything is accepted, it generates missing objects.
 type stock struct {
 	Inventory
 	any bool
@@ -43,7 +43,7 @@ type Project struct {
 	Domain string `json:"domain,omitempty"`
 }
 
-// User may ask for tokens.
+// User is a user that may request tokens.
 type User struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -51,7 +51,7 @@ type User struct {
 	Password string `json:"password"`
 	// Projects are the names of the projects in which it has a role.
 	Projects []string `json:"projects"`
-	// Reader: it may only read.
+	// Reader: the user may only read.
 	Reader                 bool                    `json:"reader,omitempty"`
 	ApplicationCredentials []ApplicationCredential `json:"applicationCredentials,omitempty"`
 }
@@ -62,7 +62,7 @@ type ApplicationCredential struct {
 	Name    string `json:"name"`
 	Secret  string `json:"secret"`
 	Project string `json:"project"`
-	// AccessRules limit its requests; nil: all requests of the user.
+	// AccessRules limit the requests with it; nil: all requests that the user may send.
 	AccessRules []AccessRule `json:"accessRules,omitempty"`
 }
 
@@ -105,7 +105,7 @@ type Network struct {
 	// Project is the name of the owner's project. Default: the first one.
 	Project     string `json:"project,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Shared networks belong to another project: MAC addresses must not be chosen there.
+	// Shared networks belong to another project: the user must not choose MAC addresses there.
 	Shared   bool `json:"shared,omitempty"`
 	External bool `json:"external,omitempty"`
 }
@@ -130,8 +130,8 @@ type SecurityGroup struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
-	// Project is the name of the owner's project, which shares the group with the caller's, or shows it to an
-	// administrator. Default: the caller's own.
+	// Project is the name of the owner's project, which shares the group with the caller's project or shows it to an administrator.
+	// Default: the caller's own project.
 	Project string `json:"project,omitempty"`
 }
 

@@ -15,9 +15,9 @@ type token struct {
 	project Project
 	methods []string
 	issued  time.Time
-	// app is the application credential that it was issued for; nil: for a password.
+	// app is the application credential for which it was issued; nil: it was issued for a password.
 	app *ApplicationCredential
-	// stranger: the token was issued to a user who is not in the inventory.
+	// stranger: it was issued to a user who is not in the inventory.
 	stranger bool
 }
 
@@ -103,8 +103,8 @@ type named struct {
 	} `json:"domain"`
 }
 
-// is reports whether it names the object. A domain's ID is its name in lower case here, as for the domain
-// "Default" everywhere.
+// is reports whether it names the object. Here the ID of a domain is its name in lower case, as the ID of the domain "Default"
+// is in every Keystone.
 func (n named) is(id, name, domain string) bool {
 	if domain == "" {
 		domain = "Default"
@@ -164,8 +164,8 @@ func (k keystone) login(a ask) (token, bool) {
 	return token{}, false
 }
 
-// stranger issues a token to an unknown user, in the requested project. If the project is given by its ID or
-// not at all, as with an application credential, its name is generated.
+// stranger issues a token to an unknown user in the requested project. If the request gives the project's ID or no project, as
+// with an application credential, the project's name is generated.
 func (k keystone) stranger(a ask) token {
 	t := token{methods: a.Identity.Methods, stranger: true}
 	who := a.Identity.Password.User
@@ -240,8 +240,8 @@ func domainOf(name string) map[string]any {
 	return map[string]any{"id": strings.ToLower(name), "name": name}
 }
 
-// catalog has the regions of the inventory. If anything is accepted, it also has endpoints without a region,
-// which Keystone allows: the request does not name the caller's region.
+// catalog has the regions of the inventory. If anything is accepted, it also has endpoints without a region, which Keystone
+// allows, because the request does not name the caller's region.
 func (k keystone) catalog(t token) (all []any) {
 	regions := append([]string{k.stock.Region}, k.stock.Regions...)
 	if k.stock.any {

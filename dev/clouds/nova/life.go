@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// place finds a host with capacity. Without one, Nova has accepted the server, and lets it fail.
+// place finds a host with capacity. If no host has capacity, the server was accepted nevertheless, and fails.
 func (k buying) place(s *server) {
 	if k.closed[s.zone] {
 		s.fault = &fault{500, "No valid host was found. ", k.now}
@@ -59,7 +59,7 @@ func ends(c *Cloud, s server, now time.Time) bool {
 	switch {
 	case !s.soft.IsZero():
 		if now.Sub(s.soft) >= c.Reclaim {
-			c.bury(s)
+			bury(c, s)
 		}
 		return true
 	case s.deleting.IsZero() || !s.stranded.IsZero() || now.Sub(s.deleting) < c.Delete:
@@ -67,27 +67,27 @@ func ends(c *Cloud, s server, now time.Time) bool {
 	case c.Reclaim > 0 && !s.launched.IsZero():
 		c.change(s.id, func(s *server) { s.soft, s.deleting = now, time.Time{} })
 	default:
-		c.bury(s)
+		bury(c, s)
 	}
 	return true
 }
 
-// serviceDown is how long after its last report a host counts as dead: Nova's default service_down_time.
+// serviceDown is how long after its last report a host counts as dead: the default of Nova's service_down_time.
 const serviceDown = time.Minute
 
-// end begins the deletion of a server, as nova.compute.api does: on a host that counts as alive the server is
-// deleting from then on, and a repeated deletion is ignored; on a host that is known to be dead the server is
-// deleted from the database at once (_local_delete).
+// end begins the deletion of a server, as nova.compute.api does. On a host that counts as alive, the server is deleting from
+// then on, and a repeated deletion is ignored. On a host that counts as dead, the server is deleted from the database at once
+// (_local_delete).
 func end(c *Cloud, s server, now time.Time) {
 	switch {
 	case !s.stranded.IsZero() && now.Sub(s.stranded) >= serviceDown:
-		c.bury(s)
+		bury(c, s)
 	case s.deleting.IsZero() && s.soft.IsZero():
 		c.change(s.id, func(s *server) { s.deleting = now })
 	}
 }
 
-// attach binds ports and volumes: a server whose port was deleted, or belongs to another server, fails.
+// attach binds ports and volumes. If a port was deleted or belongs to another server, the server fails.
 func (c *Cloud) attach(id string, now time.Time) {
 	c.change(id, func(s *server) {
 		for _, p := range s.ports {
@@ -114,7 +114,7 @@ func (c *Cloud) attach(id string, now time.Time) {
 }
 
 // bury deletes a server. Ports that were created separately stay, those that Nova created are deleted.
-func (c *Cloud) bury(s server) {
+func bury(c *Cloud, s server) {
 	c.all.Delete(s.id)
 	for _, p := range s.ports {
 		port := c.ports[p]

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// epoch is when the inventory was created.
+// epoch is the time at which the inventory was created.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // neutron serves networks and the resources in them.
@@ -35,7 +35,7 @@ func serveNetwork(all *call) {
 	serve()
 }
 
-// collection answers reads of a kind: one by ID, or those that a query selects.
+// collection answers reads of a kind: of one object by ID, or of the objects that a query selects.
 func (k neutron) collection(kind string, rows []map[string]any) {
 	if !k.method("GET") {
 		k.fail(http.StatusForbidden, "PolicyNotAuthorized", "rule:"+k.rule()+" is disallowed by policy")
@@ -80,7 +80,7 @@ func (k neutron) one(kind string, rows []map[string]any, id string) {
 	k.fail(http.StatusNotFound, what+"NotFound", what+" "+id+" could not be found.")
 }
 
-// invent generates the requested object, if anything is accepted.
+// invent generates the requested object if anything is accepted.
 func (k neutron) invent(kind string, q url.Values) []map[string]any {
 	name, id := q.Get("name"), q.Get("id")
 	if id == "" {
@@ -189,7 +189,7 @@ func (k neutron) groupRows() (rows []map[string]any) {
 	return rows
 }
 
-// network is the network with the ID, if the project may create ports in it.
+// network is the network with the ID if the project may create ports in it.
 func (k *stock) network(id string) (Network, bool) {
 	for _, n := range k.Networks {
 		if n.ID == id {

@@ -19,7 +19,7 @@ type port struct {
 	fixed                           []fixedIP
 	groups                          []string
 	tags                            []string
-	// order is the request for the port; fields that are not listed here are shown from it.
+	// order is the request for the port. Fields that are not listed here are shown as in the request.
 	order            portOrder
 	created, updated time.Time
 	revision         int
@@ -90,7 +90,7 @@ func (p *port) row() map[string]any {
 	}
 }
 
-// pairs show the port's own MAC address by default.
+// pairs are the allowed address pairs, which show the port's own MAC address by default.
 func (p *port) pairs() []any {
 	out := []any{}
 	for _, raw := range p.order.Pairs {
@@ -221,7 +221,7 @@ func (k portCalls) groupsOf(p *port, o portOrder) *refusal {
 	return nil
 }
 
-// addressesOf assigns addresses to a port: the requested ones, or else one of the first subnet.
+// addressesOf assigns addresses to a port: the requested ones, or one of the first subnet.
 func (k portCalls) addressesOf(p *port, o portOrder) *refusal {
 	asked := o.FixedIPs
 	if asked == nil {

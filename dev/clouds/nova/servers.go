@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// server is a server of Nova after its last change. Changes over time are in life.go.
+// server is the state of a server of Nova after its last change. life.go has the changes over time.
 type server struct {
 	id, name string
 	project  Project
@@ -20,11 +20,11 @@ type server struct {
 	created  time.Time
 	launched time.Time
 	deleting time.Time
-	// soft is when it was deleted, while it can be restored.
+	// soft is the time of its deletion, while it can be restored.
 	soft time.Time
-	// stranded is when its host died; zero: the host lives.
+	// stranded is the time at which its host died; zero: the host lives.
 	stranded time.Time
-	// lost: its cell is down, so that no listing has it (before microversion 2.69).
+	// lost: its cell is down, so that listings omit it (before microversion 2.69).
 	lost  bool
 	off   bool
 	fault *fault
@@ -51,14 +51,14 @@ type bought struct {
 // disk is a volume of a server.
 type disk struct {
 	volume string
-	// dies: it is deleted with the server.
+	// dies: the volume is deleted with the server.
 	dies bool
 }
 
-// causeLate is how long after a server went into ERROR Nova stores the cause.
+// causeLate is the time after which Nova stores the cause of a server's ERROR.
 const causeLate = time.Second
 
-// fault is why a server is in ERROR.
+// fault is the reason for which a server is in ERROR.
 type fault struct {
 	code    int
 	message string
@@ -200,7 +200,7 @@ func (k servers) links(kind, id string) []any {
 	}
 }
 
-// imageLink is an empty text for a server that boots from a volume.
+// imageLink is the link to the image, or an empty text for a server that boots from a volume.
 func (k servers) imageLink(id string) any {
 	if id == "" {
 		return ""
@@ -316,7 +316,7 @@ func (k *call) next(marker string) []any {
 	return []any{map[string]any{"rel": "next", "href": from + u.String()}}
 }
 
-// paged is the page after a marker, and the marker of the next; empty: it is the last one.
+// paged is the page after a marker, and the marker of the next page; empty if this is the last page.
 func paged[T any](all []T, marker string, limit int, id func(T) string) (page []T, next string, ok bool) {
 	if marker != "" {
 		at := slices.IndexFunc(all, func(v T) bool { return id(v) == marker })

@@ -82,8 +82,8 @@ func TestQuotasOfAllKinds(t *testing.T) {
 	}
 }
 
-// TestWhatWentMeanwhile: the error about a deleted object names it: as a marker of Neutron's pages, and as
-// the port of a floating address.
+// TestWhatWentMeanwhile: if a page's marker in Neutron, or the port of a floating address, was deleted meanwhile, the error
+// names the deleted object.
 func TestWhatWentMeanwhile(t *testing.T) {
 	c := newCaller(t)
 	float := c.find("/network/v2.0/floatingips", "floatingips")

@@ -16,8 +16,8 @@ import (
 // supplier creates the objects that requests name.
 type supplier struct{ *builder }
 
-// findAny finds objects, and creates missing ones: datacenters and their contents by inventory path, and
-// templates as children of folders, since clients search for templates as children of a folder.
+// findAny finds objects, and creates missing ones: datacenters and their contents by inventory path, and templates below
+// folders, because clients search for templates as children of a folder.
 func (b supplier) findAny(own *simulator.Context, index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
 	ctx := context.Background()
 	b.making.Lock()
@@ -230,7 +230,7 @@ func (b supplier) providePool(ctx context.Context, in *object.Folder, path []str
 	return nil
 }
 
-// furnishCluster adds the datastores and the switch of the others to a new cluster.
+// furnishCluster adds the datastores and the switch of the other clusters to a new cluster.
 func (b supplier) furnishCluster(ctx context.Context, in *object.Folder, at object.Reference) error {
 	hosts, err := object.NewClusterComputeResource(b.vim, at.Reference()).Hosts(ctx)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/vmware/govmomi/vapi/tags"
 )
 
-// foreignTags are tags that requests name by unknown IDs, in a vCenter that accepts anything. The simulator
-// of govmomi chooses IDs itself, so each tag has another ID there, which callers never see.
+// foreignTags are tags that requests name by unknown IDs, in a vCenter that accepts anything. govmomi's simulator chooses IDs
+// itself, so each such tag has another ID there, which callers never see.
 type foreignTags struct {
 	mu sync.Mutex
-	// real are the IDs in the simulator, by the callers' IDs.
+	// real are the simulator's IDs, by the callers' IDs.
 	real map[string]string
 }
 

@@ -28,8 +28,8 @@ type Options struct {
 	// AcceptAny creates missing objects that are requested by inventory path: datacenters, folders,
 	// datastores, networks, resource pools, templates. Users may have any name and password.
 	AcceptAny bool
-	// Clone is the duration of a clone, Boot the time from power on until the guest reports its addresses,
-	// Delete the duration of a deletion.
+	// Clone is the duration of a clone, Boot the time between power on and the guest's report of its addresses, Delete the
+	// duration of a deletion.
 	Clone, Boot, Delete time.Duration
 	// Regroup is the duration of a change of a cluster.
 	Regroup time.Duration
@@ -56,13 +56,13 @@ var internal = login{name: "double@internal", password: rand.Text()}
 // no datastore.
 func New(clock *double.Clock, o Options) *Cloud {
 	c := &Cloud{options: o, users: newLogins(o.Inventory.Users, o.AcceptAny)}
-	if err := c.build(clock); err != nil {
+	if err := build(c, clock); err != nil {
 		panic(fmt.Errorf("build a vCenter: %w", err))
 	}
 	return c
 }
 
-func (c *Cloud) build(clock *double.Clock) error {
+func build(c *Cloud, clock *double.Clock) error {
 	model := &simulator.Model{ServiceContent: vpx.ServiceContent, RootFolder: vpx.RootFolder}
 	if c.options.ID != "" {
 		model.ServiceContent.About.InstanceUuid = c.options.ID
@@ -119,7 +119,7 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// SetUser sets a user's password and roles, and ends the sessions with another password.
+// SetUser sets a user's password and roles, and ends sessions with another password.
 func (c *Cloud) SetUser(u User) { c.users.set(u) }
 
 // EndSessions ends all sessions, like a restart of the vCenter.

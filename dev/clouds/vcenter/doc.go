@@ -1,7 +1,6 @@
-// Package vcenter simulates VMware's vCenter: govmomi's own simulator decides the effect of requests, behind
-// the faults, limits and log of package double. This package adds what that simulator lacks and providers
-// depend on, by VMware's public API reference: tasks that take time and may fail late
-// ("VirtualMachine.CloneVM_Task", "Datacenter.PowerOnMultiVM_Task"), parts of a clone's configuration,
-// instance UUIDs that are changed where two virtual machines would have the same, capacity, guests that boot,
-// and passwords.
+// Package vcenter simulates VMware's vCenter. govmomi's own simulator decides the effect of requests, behind the faults,
+// limits and log of package double. This package adds what providers depend on and that simulator lacks, by VMware's public
+// API reference: tasks that take time and may fail late ("VirtualMachine.CloneVM_Task", "Datacenter.PowerOnMultiVM_Task"),
+// parts of a clone's configuration, a new instance UUID if two virtual machines would have the same one, capacity, guests that
+// boot, and passwords.
 package vcenter

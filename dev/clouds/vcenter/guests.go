@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// guestUp lets the tools in a guest report its name and addresses, if it still runs.
+// guestUp makes the tools in a guest report its name and addresses, if the guest still runs.
 func guestUp(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	if ctx.Map.Get(vm.Self) == nil {
 		return
@@ -47,7 +47,7 @@ func guestUp(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	})
 }
 
-// guestDown lets the tools stop reporting.
+// guestDown makes the tools stop reporting.
 func guestDown(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	ctx.AutoUpdate(vm, func() {
 		guest := *vm.Guest
@@ -61,7 +61,7 @@ func guestDown(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	})
 }
 
-// leased is the address that DHCP assigns to a network card: always the same.
+// leased is the address that DHCP assigns to a network card. A card always gets the same address.
 func leased(mac string) string {
 	var b [6]byte
 	_, _ = fmt.Sscanf(mac, "%02x:%02x:%02x:%02x:%02x:%02x", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5])
@@ -109,8 +109,8 @@ func vAppProperty(vm *simulator.VirtualMachine, id string) string {
 	return ""
 }
 
-// userData is the guest's user data: in guestinfo variables for Ignition or cloud-init, or in properties of
-// its vApp.
+// userData is the guest's user data, from guestinfo variables for Ignition or cloud-init, or from the properties of its
+// vApp.
 func userData(vm *simulator.VirtualMachine) []byte {
 	extra := extraConfig(vm)
 	for _, key := range []string{"guestinfo.ignition.config.data", "guestinfo.userdata"} {
@@ -140,8 +140,8 @@ func decoded(said, encoding string) []byte {
 	return raw
 }
 
-// Guests implements [double.Host]. Names and provider IDs are those of kubelets with vSphere's cloud
-// provider: the host name, and the BIOS UUID.
+// Guests implements [double.Host]. Node names and provider IDs are those of kubelets with vSphere's cloud provider: the host
+// name, and the BIOS UUID.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.world.settle()
 	ctx := c.world.own()

@@ -32,7 +32,7 @@ type Machine struct {
 	Cluster          string
 }
 
-// Machines are all virtual machines but templates, by name and instance UUID.
+// Machines are all virtual machines except templates, by name and instance UUID.
 func (c *Cloud) Machines() (all []Machine) {
 	c.world.settle()
 	ctx, tagged := c.world.own(), c.builder.tagged()
@@ -89,7 +89,7 @@ func (b *builder) tagged() map[types.ManagedObjectReference][]string {
 	return all
 }
 
-// Cloning are the options of the clones in progress. Of several with one name in one folder, only one can
+// Cloning are the options of the clones in progress. If several clones have the same name and folder, only one can
 // succeed.
 func (c *Cloud) Cloning() (all []map[string]string) {
 	c.world.settle()
@@ -243,9 +243,9 @@ func (c *Cloud) Verbs() []double.Verb {
 		{Name: "fail", On: instance},
 		{Name: "exhaust", On: "a cluster or a datastore"},
 		{Name: "restock", On: "a cluster or a datastore"},
-		{Name: "attach", On: "an instance UUID, which gets a disk of a volume"},
-		{Name: "strip", On: "an instance UUID, which loses its tags and custom attributes"},
-		{Name: "logout", On: "everybody"},
+		{Name: "attach", On: "an instance UUID: a disk of a volume is attached to it"},
+		{Name: "strip", On: "an instance UUID: it loses its tags and custom attributes"},
+		{Name: "logout", On: "all users: their sessions end"},
 	}
 }
 
@@ -279,7 +279,7 @@ func (c *Cloud) Do(verb, on string) error {
 	return c.world.doTo(verb, vm)
 }
 
-// strip removes what users may remove.
+// strip removes what users may remove: tags and custom attributes.
 func (b *builder) strip(ctx *simulator.Context, vm *simulator.VirtualMachine) error {
 	m := tags.NewManager(b.rest)
 	attached, err := m.ListAttachedTags(context.Background(), vm.Self)

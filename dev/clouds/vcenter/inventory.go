@@ -1,11 +1,11 @@
 package vcenter
 
-// Inventory is what a vCenter has initially.
+// Inventory is the initial content of a vCenter.
 type Inventory struct {
-	// Users may log in; without users, any name with a password may log in.
+	// Users are the users that may log in. Without users, any name with a password may log in.
 	Users       []User       `json:"users,omitempty"`
 	Datacenters []Datacenter `json:"datacenters"`
-	// Tags are those of the tagging service.
+	// Tags are the tags of the tagging service.
 	Tags []Tag `json:"tags,omitempty"`
 	// Customizations are names of guest customization specifications.
 	Customizations []string `json:"customizations,omitempty"`
@@ -15,13 +15,13 @@ type Inventory struct {
 type User struct {
 	Name     string `json:"name"`
 	Password string `json:"password"`
-	// Roles are the user's permissions besides reading; without roles, the user has all.
+	// Roles are the user's permissions in addition to reading. A user without roles has all permissions.
 	Roles Roles `json:"roles,omitempty"`
 }
 
-// Roles are privileges by the kind of objects on which they are granted: "vCenter", which is its root folder,
-// "folder" (virtual machines, templates, their folders and datacenters), "cluster" (and resource pools),
-// "datastore" or "network".
+// Roles are privileges by the kind of objects on which they are granted: "vCenter", which is the root folder, "folder" (virtual
+// machines, templates, and their folders and datacenters), "cluster" (and resource pools), "datastore" or
+// "network".
 type Roles map[string][]string
 
 // Tag is a tag of a category, attached to the objects at the inventory paths.
@@ -49,7 +49,7 @@ type Datacenter struct {
 type Cluster struct {
 	Name  string `json:"name"`
 	Hosts int    `json:"hosts,omitempty"`
-	// Pools are resource pools below the cluster's own, which is called Resources.
+	// Pools are resource pools below the cluster's own pool, which is called Resources.
 	Pools    []string `json:"pools,omitempty"`
 	VMGroups []string `json:"vmGroups,omitempty"`
 	// Room is the maximum number of running virtual machines; 0: no limit.
@@ -66,7 +66,7 @@ type Template struct {
 	// Hardware is the version of the virtual hardware. Default: "vmx-15".
 	Hardware  string   `json:"hardware,omitempty"`
 	Snapshots []string `json:"snapshots,omitempty"`
-	// Properties are the names of its vApp properties that users may set.
+	// Properties are the names of the vApp properties that users may set.
 	Properties []string `json:"properties,omitempty"`
 }
 

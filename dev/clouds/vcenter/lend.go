@@ -34,8 +34,8 @@ func (c Administered) Restore() {
 	c.users.locked = false
 }
 
-// Issue implements [double.Lender], for the vCenter itself: the new user may log in although others may be
-// revoked. Another account is another vCenter.
+// Issue implements [double.Lender], only for the vCenter itself: another account is another vCenter. The new user may log in
+// even if other users are revoked.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	if account != "" {
 		return nil, fmt.Errorf("there is no account %q", account)

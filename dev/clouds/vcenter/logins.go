@@ -75,7 +75,7 @@ func (p *logins) endSessions() {
 	}
 }
 
-// of finds the user of a request; holds is false without a valid session.
+// of returns the user of a request; holds is false if the request has no valid session.
 func (p *logins) of(r *http.Request) (known, holds bool) {
 	id := sessionID(r)
 	p.mu.Lock()

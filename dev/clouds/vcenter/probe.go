@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Probe shows and changes parts of a vCenter that instances do not show, for tests.
+// Probe shows and changes, for tests, parts of a vCenter that are not in its list of instances.
 type Probe struct{ cloud *Cloud }
 
 // Probe returns a probe.

@@ -24,8 +24,8 @@ var _ interface {
 	double.Inspected
 } = &Cloud{}
 
-// Operation implements [double.Cloud]: the SOAP method ("CloneVM_Task"), or of the REST API the resource and
-// the action ("tag-association attach-multiple-tags-to-object").
+// Operation implements [double.Cloud]. It is the SOAP method ("CloneVM_Task"), or the resource and the action of the REST API
+// ("tag-association attach-multiple-tags-to-object").
 func (c *Cloud) Operation(r *http.Request, body []byte) (name string, writes bool) {
 	if isREST(r) {
 		return operationREST(r)
@@ -102,8 +102,8 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, _ = w.Write(c.world.veil.over(said))
 }
 
-// instead answers the requests in which govmomi's simulator differs from a vCenter; it returns false for all
-// others. It does not replace the simulator's methods, because its sessions only know its own objects.
+// instead answers the requests for which a vCenter differs from govmomi's simulator; it returns false for all others. It does not
+// replace the simulator's methods, because the simulator's sessions only know its own objects.
 func (c *Cloud) instead(m *simulator.Method) (returned *types.ManagedObjectReference, ok bool) {
 	switch o := c.world.own().Map.Get(m.This).(type) {
 	case *simulator.VirtualMachine:
@@ -177,8 +177,8 @@ type readCloser struct{ *bytes.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// Fail implements [double.Cloud]: faults of the Web Services SDK, errors of the REST API. The proxy in front
-// of both reports throttling, in the form of neither API.
+// Fail implements [double.Cloud] with faults of the Web Services SDK and errors of the REST API. Throttling is reported by the
+// proxy in front of both, in the form of neither API.
 func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	if f.Kind == "Throttled" {
 		if f.After > 0 {

@@ -11,19 +11,19 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// need is a required privilege on an object. The requirements are those of VMware's public reference
-// ("Required privileges"): of methods and their parameters, and, for changes of a configuration, of
-// VirtualMachine.ReconfigVM_Task. The reference requires none of those for a clone's configuration; here they
-// are required on its folder, since the lists in use have them. Every user may read everything.
+// need is a required privilege on an object. The requirements come from VMware's public reference ("Required privileges"): those
+// of methods and their parameters, and, for changes of a configuration, those of VirtualMachine.ReconfigVM_Task. The reference
+// requires no privileges for a clone's configuration. Here they are required on its folder, because the lists of privileges in use
+// contain them. Every user may read everything.
 type need struct {
 	privilege string
 	on        types.ManagedObjectReference
 }
 
-// onVCenter is its root folder.
+// onVCenter is the root folder of the vCenter.
 var onVCenter = types.ManagedObjectReference{Type: "vCenter", Value: "group-d1"}
 
-// kindOf is the kind under which roles have an object.
+// kindOf is the kind by which roles name an object.
 func kindOf(r types.ManagedObjectReference) string {
 	switch r.Type {
 	case "VirtualMachine", "Folder", "Datacenter":
@@ -83,7 +83,7 @@ func (c *Cloud) needsREST(r *http.Request) []need {
 	}
 }
 
-// plain are methods that need one privilege on their object.
+// plain are methods that need one privilege, on the object of the call.
 var plain = map[string]string{
 	"PowerOnVM_Task":                  "VirtualMachine.Interact.PowerOn",
 	"PowerOffVM_Task":                 "VirtualMachine.Interact.PowerOff",

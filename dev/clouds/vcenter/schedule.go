@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// schedule has scheduled events, which happen when the time has come and a caller reads.
+// schedule has scheduled events. An event happens at the first read after its time has come.
 type schedule struct {
 	clock *double.Clock
 

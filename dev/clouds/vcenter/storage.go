@@ -59,7 +59,7 @@ func (b storage) makeFolder(ctx *simulator.Context, at string) {
 	})
 }
 
-// moveDisk moves the file of a disk, as a migration of storage does.
+// moveDisk moves the file of a disk, as a storage migration does.
 func (b storage) moveDisk(ctx *simulator.Context, vm *simulator.VirtualMachine, from, to string) error {
 	b.makeFolder(ctx, path.Dir(to))
 	dc := object.NewDatacenter(b.vim, ctx.Map.Any("Datacenter").Reference())

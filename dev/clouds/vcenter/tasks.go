@@ -33,7 +33,7 @@ func (w *world) onMachine(vm *simulator.VirtualMachine, m *simulator.Method) (*t
 	return &ref, true
 }
 
-// begin creates a task that runs when its time has come.
+// begin creates a task that runs when its delay is over.
 func (w *world) begin(on mo.Reference, name string, after time.Duration, do func() (types.AnyType, types.BaseMethodFault)) types.ManagedObjectReference {
 	ref, ctx := on.Reference(), w.own()
 	t := &simulator.Task{}
@@ -108,9 +108,8 @@ func await(ctx *simulator.Context, ref types.ManagedObjectReference) (info types
 	}
 }
 
-// beginClone clones after a delay, fails without capacity, and does what govmomi's simulator does not. A real
-// vCenter reserves the name at once; here the second of two clones fails when the first one ends, with the
-// same error.
+// beginClone clones after a delay, fails without capacity, and does what govmomi's simulator does not do. A real vCenter reserves
+// the name at once. Here the second of two clones fails with the same error, but only when the first one ends.
 func (w *world) beginClone(template *simulator.VirtualMachine, req *types.CloneVM_Task) types.ManagedObjectReference {
 	w.mu.Lock()
 	w.cloning[req] = *req
@@ -151,7 +150,7 @@ func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Tas
 	return made, nil
 }
 
-// hostFor is a host in the cluster of the pool of a clone: the simulator uses the template's.
+// hostFor is a host in the cluster of a clone's pool; the simulator would use the template's host.
 func hostFor(ctx *simulator.Context, template *simulator.VirtualMachine, at types.VirtualMachineRelocateSpec) *types.ManagedObjectReference {
 	if at.Host != nil || at.Pool == nil {
 		return at.Host
@@ -167,8 +166,8 @@ func hostFor(ctx *simulator.Context, template *simulator.VirtualMachine, at type
 	return &cluster.Host[0]
 }
 
-// complete sets the parts of a clone's configuration that the simulator leaves out, and another instance UUID
-// if a virtual machine has the requested one, as the property's documentation says.
+// complete sets the parts of a clone's configuration that the simulator leaves out. If a virtual machine already has the
+// requested instance UUID, the clone gets another one, as the property's documentation says.
 func (w *world) complete(template, vm *simulator.VirtualMachine, config *types.VirtualMachineConfigSpec) {
 	ctx := w.own()
 	rest := types.VirtualMachineConfigSpec{}
@@ -199,8 +198,8 @@ func (w *world) complete(template, vm *simulator.VirtualMachine, config *types.V
 	_, _ = inner(w.own(), body, func() types.ManagedObjectReference { return body.(*methods.ReconfigVM_TaskBody).Res.Returnval })
 }
 
-// ownFiles gives the disks of a clone their own files if the request has changed the template's disks: a
-// vCenter ignores the file in the request.
+// ownFiles gives the disks of a clone their own files if the request has changed the template's disks: a vCenter
+// ignores the file names in the request.
 func ownFiles(template, vm *simulator.VirtualMachine) {
 	shared := map[string]bool{}
 	for _, f := range filesOf(template) {
@@ -225,8 +224,8 @@ func filesOf(vm *simulator.VirtualMachine) (all []*types.VirtualDeviceFileBackin
 	return all
 }
 
-// inherited are the options of a clone: those of its template, changed by the request. An empty value removes
-// an option.
+// inherited are the options of a clone: the template's options, changed by the request. An empty value removes an
+// option.
 func inherited(options []types.BaseOptionValue, config *types.VirtualMachineConfigSpec) (all []types.BaseOptionValue) {
 	values := map[string]any{}
 	for _, o := range options {
@@ -293,8 +292,8 @@ func ungroup(ctx *simulator.Context, cluster *simulator.ClusterComputeResource, 
 	})
 }
 
-// powerOnMulti reports for each virtual machine whether DRS has found a host for it. A virtual machine
-// without a host was not attempted, and the task itself succeeds.
+// powerOnMulti reports for each virtual machine whether DRS has found a host for it. A virtual machine without a host is not
+// powered on, but the task itself succeeds.
 func (w *world) powerOnMulti(dc *simulator.Datacenter, req *types.PowerOnMultiVM_Task) types.ManagedObjectReference {
 	return w.begin(dc, "powerOnMultiVM", 0, func() (types.AnyType, types.BaseMethodFault) {
 		result := types.ClusterPowerOnVmResult{}
@@ -320,7 +319,7 @@ func (w *world) place(ref types.ManagedObjectReference, result *types.ClusterPow
 	result.Attempted = append(result.Attempted, types.ClusterAttemptedVmInfo{Vm: ref, Task: &task})
 }
 
-// noRoom is why a virtual machine cannot be placed; nil: it can.
+// noRoom is the reason for which a virtual machine cannot be placed; nil if it can.
 func (w *world) noRoom(vm *simulator.VirtualMachine) types.BaseMethodFault {
 	cluster := w.clusterOf(vm)
 	w.mu.Lock()

@@ -28,7 +28,7 @@ var (
 	saidOfConfig  = regexp.MustCompile(`(?s)<propSet><name>config[.<[].*?</propSet>`)
 )
 
-// over removes unreadable configurations from an answer: they are missing, without an error.
+// over removes unreadable configurations from an answer, which then lacks them without an error.
 func (v *unreadable) over(answer []byte) []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()

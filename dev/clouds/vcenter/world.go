@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// world is the simulator of govmomi, with the events in which it differs from a vCenter.
+// world is govmomi's simulator, with events for the cases in which a vCenter differs from it.
 type world struct {
 	*schedule
 	model   *simulator.Model

@@ -118,6 +118,8 @@ type memory struct {
 	refusedGrowth string
 	// doubted is the last report about annotations without effect.
 	doubted string
+	// created and deleted bound the events about machines.
+	created, deleted replicas.Telling
 	// rests is the remaining work after the last pass, members how many machines it saw that were not under
 	// deletion. The reconciler's lock guards both.
 	rests   replicas.Resting

@@ -10,38 +10,38 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// eventsPerPass bounds the events that name one machine each; one more event reports how many were left
-// out. Otherwise a set of a thousand machines would write a thousand events each way.
-const eventsPerPass = 10
-
-// tellCreated reports the created machines.
+// tellCreated reports the created machines, and earlier ones that are not reported yet.
 func (h executor[S]) tellCreated(made []client.Object) {
 	reason := h.lens.Traits().Events.Created
 	if reason == "" {
 		return
 	}
-	for _, m := range made[:min(len(made), eventsPerPass)] {
+	named, more, again := h.memory.created.Take(h.Clock.Now(), len(made))
+	h.again(again)
+	for _, m := range made[:named] {
 		h.Recorder.Eventf(h.object, m, corev1.EventTypeNormal, reason, "Create", "Created Machine: %s", m.GetName())
 	}
-	if more := len(made) - eventsPerPass; more > 0 {
+	if more > 0 {
 		h.Recorder.Eventf(h.object, nil, corev1.EventTypeNormal, reason, "Create", "Created %d more machines", more)
 	}
 }
 
-// tellDeleted reports the deleted machines, and why they were deleted.
+// tellDeleted reports the deleted machines and why they were deleted, and earlier ones that are not reported yet.
 func (h executor[S]) tellDeleted(deleted []replicas.Victim) {
 	reason := h.lens.Traits().Events.Deleted
 	if reason == "" {
 		return
 	}
-	for _, v := range deleted[:min(len(deleted), eventsPerPass)] {
+	named, more, again := h.memory.deleted.Take(h.Clock.Now(), len(deleted))
+	h.again(again)
+	for _, v := range deleted[:named] {
 		m := h.lens.Traits().Machine()
 		m.SetNamespace(h.set.Namespace)
 		m.SetName(v.Name)
 		m.SetUID(v.UID)
 		h.Recorder.Eventf(h.object, m, corev1.EventTypeNormal, reason, "Delete", "Deleted machine: %s (%s)", v.Name, v.Reason)
 	}
-	if more := len(deleted) - eventsPerPass; more > 0 {
+	if more > 0 {
 		h.Recorder.Eventf(h.object, nil, corev1.EventTypeNormal, reason, "Delete", "Deleted %d more machines", more)
 	}
 }

@@ -87,6 +87,22 @@ func TestEventsAreBounded(t *testing.T) {
 	if len(got) != 11 || !strings.HasPrefix(got[0], "Normal SuccessfulCreate Created Machine: set-") || got[10] != "Normal SuccessfulCreate Created 15 more machines" {
 		t.Errorf("told %q", got)
 	}
+	w.sync(t, true, true)
+	w.clock.SetTime(w.clock.Now().Add(time.Second))
+	w.resize(t, 28)
+	w.sync(t, true, true)
+	res, err := w.reconcile(t, r)
+	if got := told(recorder); err != nil || len(got) > 0 || res.RequeueAfter <= 0 || res.RequeueAfter > 5*time.Second {
+		t.Errorf("%v, told %q, and again after %s", err, got, res.RequeueAfter)
+	}
+	w.sync(t, true, true)
+	w.clock.SetTime(w.clock.Now().Add(5 * time.Second))
+	if _, err := w.reconcile(t, r); err != nil {
+		t.Fatal(err)
+	}
+	if got := told(recorder); len(got) != 1 || got[0] != "Normal SuccessfulCreate Created 3 more machines" {
+		t.Errorf("told %q", got)
+	}
 }
 
 // A set whose selector was broken after the fact still takes its machines with

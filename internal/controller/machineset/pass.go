@@ -52,6 +52,7 @@ func (p *pass[S]) run(ctx context.Context) error {
 	if err == nil {
 		err = p.scale(ctx)
 	}
+	p.tellPending()
 	return errors.Join(err, p.record(ctx))
 }
 
@@ -84,6 +85,13 @@ func (p *pass[S]) scale(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// tellPending reports machines that were created and deleted in earlier passes, when it is their turn.
+func (p *pass[S]) tellPending() {
+	h := executor[S]{p.scope}
+	h.tellCreated(nil)
+	h.tellDeleted(nil)
 }
 
 // came notes the outcome of creations or deletions.

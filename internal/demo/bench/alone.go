@@ -9,20 +9,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// alone is how many machines are deleted one after another, to see how long a
-// deletion takes that nothing else is in the way of.
+// alone is how many machines are deleted one after another, to measure a deletion
+// while nothing else is in progress.
 const alone = 10
 
-// agent is how the bench's own writes are signed.
+// agent is the user agent of the bench's own writes.
 const agent = "millwright-bench"
 
 // Alone is how long the deletion of a machine without pods takes when nothing else is
 // in progress: from the answer to the request until the object does not exist. The
-// infrastructure of the bench removes instances as soon as it is asked; the
-// little that this takes is included.
+// infrastructure of the bench removes instances at once; the little time that this
+// takes is included.
 type Alone struct {
 	Machines int `json:"machines"`
-	// Ceiling is that of the raw client, which only does the writes.
+	// Ceiling is the latency of the raw client, which only does the writes.
 	Latency Latency `json:"latency"`
 	Ceiling Latency `json:"ceiling"`
 }
@@ -52,8 +52,8 @@ func (s *session) aloneCeiling(ctx context.Context) (*Latency, error) {
 	return leaving(s.plane.audit.since(begin), agent, agent), nil
 }
 
-// leaveAlone makes some machines and deletes them one after another. There are
-// none before and none afterwards.
+// leaveAlone creates some machines and deletes them one after another. There are
+// no machines before and after.
 func (s *session) leaveAlone(ctx context.Context, ceiling *Latency) (*Alone, error) {
 	n := min(alone, s.machines)
 	s.logf("delete %d machines one after another", n)
@@ -79,7 +79,7 @@ func (s *session) leaveAlone(ctx context.Context, ceiling *Latency) (*Alone, err
 	return &Alone{Machines: n, Latency: *took, Ceiling: *ceiling}, nil
 }
 
-// downFrom are the sizes below n, to 0.
+// downFrom are the sizes from n-1 down to 0.
 func downFrom(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -88,7 +88,7 @@ func downFrom(n int) []int {
 	return out
 }
 
-// settled reports whether there are just so many machines, all of them Ready.
+// settled reports whether exactly this number of machines exists, all of them Ready.
 func (s *session) settled(ctx context.Context, machines int) (bool, error) {
 	all, err := s.plane.Census(ctx)
 	if err != nil || len(all) != machines {
@@ -103,7 +103,7 @@ func (s *session) settled(ctx context.Context, machines int) (bool, error) {
 }
 
 // leaving is the latency from the deletion of machines by one program until the
-// other has let them go.
+// other program has removed their finalizers.
 func leaving(writes []write, deleter, releaser string) *Latency {
 	return quantiles(between(answered(writes, deleter, "delete machines"), lastByName(writes, releaser, "patch machines")))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// From the answer to the deletion until the finalizer is off, whatever is
-// written of the machine in between and by whomever.
+// The latency is the time from the answer to the deletion until the finalizer is removed,
+// whatever writes to the machine come in between.
 func TestLeaving(t *testing.T) {
 	writes := []write{
 		done(100, fleet.Sets, "delete", "machines", "a"),

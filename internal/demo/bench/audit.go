@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// write is a request that was to change something.
+// write is a request that changes something.
 type write struct {
-	// Asked is when it came in, Done when it was answered.
+	// Asked is when it arrived, Done when it was answered.
 	Asked, Done time.Time
 	Verb        string
 	Agent       string
@@ -41,8 +41,8 @@ func (w write) is(kinds ...string) bool {
 	return false
 }
 
-// auditLog reads the API server's audit log as it grows and keeps the writes,
-// those of leases aside.
+// auditLog reads the API server's audit log while it grows, and keeps the writes
+// except those of leases.
 type auditLog struct {
 	path   string
 	offset int64
@@ -51,7 +51,7 @@ type auditLog struct {
 	renewals int
 }
 
-// entry is the part of an audit.k8s.io/v1 Event that is looked at.
+// entry is the part of an audit.k8s.io/v1 Event that the bench reads.
 type entry struct {
 	RequestReceivedTimestamp time.Time `json:"requestReceivedTimestamp"`
 	StageTimestamp           time.Time `json:"stageTimestamp"`
@@ -67,18 +67,18 @@ type entry struct {
 	} `json:"responseStatus"`
 }
 
-// text distinguishes reads and leases: unpacking them would cost more than
-// anything else here.
+// text recognizes reads and leases in the text, because decoding them would cost more
+// than everything else here.
 var (
 	reads  = [][]byte{[]byte(`"verb":"get"`), []byte(`"verb":"list"`), []byte(`"verb":"watch"`)}
 	leases = []byte(`"resource":"leases"`)
-	// renewed is what all renewals of leases of nodes have, which are no
+	// renewed is the text that all renewals of nodes' leases contain, except
 	// creations.
 	renewed = [][]byte{[]byte(`"namespace":"kube-node-lease"`), []byte(`"code":200`)}
 )
 
-// read takes in what was appended since the last call. A last line without an
-// end is left for the next.
+// read reads what was appended since the last call. It leaves a last line without an
+// end for the next call.
 func (l *auditLog) read() error {
 	f, err := os.Open(l.path)
 	if err != nil {
@@ -131,11 +131,11 @@ func (l *auditLog) take(line []byte) error {
 	return nil
 }
 
-// eviction is asked for again and again where a drain is blocked.
+// eviction is repeated again and again while a drain is blocked.
 const eviction = "create pods/eviction"
 
-// last is the latest write, evictions and heartbeats aside; the zero write when
-// no write happened.
+// last is the latest write that is neither an eviction nor a heartbeat; the zero write
+// if there is no such write.
 func (l *auditLog) last() write {
 	for _, w := range slices.Backward(l.writes) {
 		if w.what() != eviction && !w.by(heart) {

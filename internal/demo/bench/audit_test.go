@@ -13,11 +13,11 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// at is so many milliseconds past noon.
+// at is a number of milliseconds after noon.
 func at(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
 
-// line is one of the audit log as the API server writes it, answered ms past
-// noon after one millisecond.
+// line is a line of the audit log as the API server writes it. The request was answered ms
+// after noon, and took one millisecond.
 func line(ms int, agent, verb, resource, name string, code int) string {
 	resource, sub, _ := strings.Cut(resource, "/")
 	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","verb":%q,`+
@@ -105,7 +105,7 @@ func TestAuditLogGrowsWhileItIsRead(t *testing.T) {
 	}
 }
 
-// lease is a line about one, in the namespace.
+// lease is a line about a lease in the namespace.
 func lease(verb, namespace string, code int) string {
 	return strings.Replace(line(1, "kwok/v0", verb, "leases", "n", code), `"namespace":"default"`, fmt.Sprintf(`"namespace":%q`, namespace), 1)
 }

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// period is that of a kubelet that always has something to tell: one status
-	// update and one renewed lease of each node. Kwok renews the leases, the
-	// bench updates the statuses, which kwok does every ten minutes only.
+	// period is the heartbeat period of a busy kubelet: one status update and one
+	// renewed lease of each node. Kwok renews the leases; the bench updates the
+	// statuses, because kwok does so only every ten minutes.
 	period = 10 * time.Second
-	// heart is how heartbeats are signed.
+	// heart is the user agent of heartbeats.
 	heart = "millwright-heart"
 )
 
-// pulse is a node whose heart beats, with the types of its conditions.
+// pulse is a node that gets heartbeats, with the types of its conditions.
 type pulse struct {
 	node       string
 	conditions []string
 }
 
-// heartbeat is what a kubelet sends: of each condition, when it was looked at.
+// heartbeat is the patch that a kubelet sends: the heartbeat time of each condition.
 // Nothing else changes.
 func (p pulse) heartbeat(now time.Time) []byte {
 	type condition struct {
@@ -39,13 +39,13 @@ func (p pulse) heartbeat(now time.Time) []byte {
 	}
 	raw, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": conditions}})
 	if err != nil {
-		panic(err) // strings and times of this era can be written
+		panic(err) // strings and current times can always be encoded
 	}
 	return raw
 }
 
-// pulses are those of all nodes, each with all conditions that it has: a
-// heartbeat must not add one.
+// pulses are all nodes, each with all conditions that it has, because a heartbeat
+// must not add a condition.
 func (s *session) pulses(ctx context.Context) ([]pulse, error) {
 	var list struct {
 		Items []struct {
@@ -72,9 +72,9 @@ func (s *session) pulses(ctx context.Context) ([]pulse, error) {
 	return out, nil
 }
 
-// beat makes the hearts of all nodes beat, spread evenly over the period, until
-// stop is called. A control plane that cannot keep up gets fewer heartbeats,
-// which shows in its audit log.
+// beat sends the heartbeats of all nodes, spread evenly over the period, until stop is
+// called. If the control plane cannot keep up, it gets fewer heartbeats, which its audit
+// log shows.
 func (s *session) beat(ctx context.Context) (stop func() error, err error) {
 	pulses, err := s.pulses(ctx)
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *session) beat(ctx context.Context) (stop func() error, err error) {
 	}, nil
 }
 
-// schedule hands out each pulse once in a period until ctx ends. What is late
-// is made up for.
+// schedule sends each pulse once in a period until ctx ends. It catches up if it is
+// late.
 func schedule(ctx context.Context, period time.Duration, pulses []pulse, due chan<- pulse) error {
 	gap := period / time.Duration(len(pulses))
 	for next := time.Now(); ; {

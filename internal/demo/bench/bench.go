@@ -13,9 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
-// Options say what to measure.
+// Options say what the bench measures.
 type Options struct {
-	// Dir holds the control planes while they run; it must not exist or be
+	// Dir is the folder of the running control planes; it must not exist or must be
 	// empty. Required.
 	Dir string
 	// Bin is the folder of the controllers' programs. Required.
@@ -24,51 +24,52 @@ type Options struct {
 	Machines []int
 	// APIs are the API groups to measure. Required.
 	APIs []string
-	// Rounds are how often all that is measured, by turns: once, unless given.
+	// Rounds is how often everything is measured, in turn; 1 by default.
 	Rounds int
-	// BootTime is how long an instance that was asked for takes until its node registers: none, unless given. It shows what it costs to ask
-	// late. The raw client waits as long.
+	// BootTime is the time from the request for an instance until its node registers; 0 by default. It shows the cost of late requests. The raw
+	// client waits for the same time.
 	BootTime time.Duration
-	// BootSpread is by how much an instance boots longer or shorter at most: all boot alike, unless given.
+	// BootSpread is the largest difference of an instance's boot time from BootTime; 0 by default.
 	BootSpread time.Duration
-	// Distance is how long a request to the API server is on its way, and back, for controllers and raw client: no time, unless given.
+	// Distance is how long a request to the API server and its answer are under way, for the controllers and the raw client; 0 by default.
 	Distance time.Duration
-	// Sets are over how many sets, or deployments, the machines are spread: one, unless given.
+	// Sets is the number of sets or deployments over which the machines are spread; 1 by default.
 	Sets int
-	// Roll measures how a deployment replaces all its machines, instead of how
-	// a set creates and deletes them.
+	// Roll measures how a deployment replaces all its machines. By default the bench measures how
+	// a set creates and deletes machines.
 	Roll bool
-	// Dead measures instead how machines are replaced whose nodes, so many, die at once; 0: nothing of it.
+	// Dead measures instead how machines are replaced if this number of nodes dies at the same time; 0: not measured.
 	Dead int
-	// Blocked measures instead what so many drains that a budget blocks cost
-	// machines that are created and deleted meanwhile; 0: nothing of it.
+	// Blocked measures instead the cost of this number of drains that a budget blocks for
+	// machines that are created and deleted meanwhile; 0: not
+	// measured.
 	Blocked int
-	// Heartbeats measures instead what heartbeats of the nodes cost the
+	// Heartbeats measures instead the cost of the nodes' heartbeats for the
 	// controllers, with a health check over all machines and without one.
 	Heartbeats bool
-	// Window is how long that is measured with a check, and as long without: a
-	// minute, unless given.
+	// Window is how long the bench measures with a check, and how long without; one
+	// minute by default.
 	Window time.Duration
-	// Provider is a simulated cloud: the bench then measures its requests instead, by a fleet of which each of
-	// the APIs has its share. Empty: none.
+	// Provider is a simulated cloud. The bench then measures its requests instead, with a fleet whose machines are divided among
+	// the APIs. Empty: no cloud.
 	Provider string
-	// CloudLimits are the simulator's rate limits; nil: none.
+	// CloudLimits are the simulator's rate limits; nil: no limits.
 	CloudLimits []CloudLimit
-	// Rest is how long writes at rest are counted, or with a cloud the period after which each machine is looked at again: a
-	// minute, unless given.
+	// Rest is how long writes at rest are counted. With a cloud it is the period after which each machine is reconciled again. One
+	// minute by default.
 	Rest time.Duration
-	// Timeout bounds each phase: ten minutes, unless given.
+	// Timeout bounds each phase; ten minutes by default.
 	Timeout time.Duration
 	// Profiling makes the controllers serve /debug/pprof/ at these addresses,
 	// by program.
 	Profiling map[string]string
-	// Log gets lines for a person who waits.
+	// Log gets lines for a user who waits.
 	Log io.Writer
 }
 
-// Run measures each API with each number of machines, on a control plane of
-// its own, so that no run profits from an earlier run's etcd and caches. With an
-// error it returns the results so far.
+// Run measures each API with each number of machines, each on its own control plane, so
+// that no run profits from the etcd and the caches of an earlier run. With an error it
+// returns the results so far.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Rest == 0 {
 		o.Rest = time.Minute
@@ -118,7 +119,7 @@ func (o Options) round(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// newMeasured begins what is measured in a phase.
+// newMeasured creates the results of a phase.
 func newMeasured(s *session, phase string) Measured {
 	m := Measured{Subject: Subject{API: s.shape.API, Phase: phase, Machines: s.machines}, Program: version.String()}
 	if phase == die {
@@ -139,18 +140,18 @@ func newMeasured(s *session, phase string) Measured {
 	return m
 }
 
-// session is one control plane, on which one API is measured with one number
+// session is one control plane, on which the bench measures one API with one number
 // of machines.
 type session struct {
 	Options
 	shape    *shape
 	machines int
-	// restful sessions also count writes at rest, with all machines running.
+	// restful: the session also counts writes at rest, while all machines run.
 	restful bool
 
 	plane *plane
-	// health are the addresses of the controllers' health endpoints, metrics
-	// those of their metrics, where they serve them.
+	// health are the addresses of the controllers' health endpoints, metrics the
+	// addresses of their metrics, if they serve them.
 	health, metrics map[string]string
 }
 
@@ -232,7 +233,7 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	return s.joinAgain(ctx, &report.Runs[first])
 }
 
-// restIfAsked counts writes at rest in sessions that do so, and what rest costs after the phase that was added last.
+// restIfAsked counts writes at rest in sessions that request it, and measures the cost of rest after the phase that was added last.
 func (s *session) restIfAsked(ctx context.Context, report *Report) error {
 	if !s.restful {
 		return nil
@@ -258,7 +259,7 @@ func (s *session) logf(format string, args ...any) {
 	fmt.Fprintf(s.Log, "%s, %d machines: %s\n", s.shape.API, s.machines, fmt.Sprintf(format, args...))
 }
 
-// TempDir makes a folder for control planes.
+// TempDir creates a folder for control planes.
 func TempDir() (string, error) {
 	dir, err := os.MkdirTemp("", "millwright-bench-")
 	if err != nil {
@@ -267,8 +268,8 @@ func TempDir() (string, error) {
 	return dir, nil
 }
 
-// planeArgs keep the control plane out of the way: a log in one piece, and no
-// nodes declared lost that no kubelet stands behind.
+// planeArgs reduce the control plane's influence: the audit log is one file, and nodes
+// without a kubelet are not declared lost.
 func planeArgs() map[string][]string {
 	return map[string][]string{
 		"kube-apiserver":          {"--audit-log-maxsize=100000"}, // megabytes
@@ -276,8 +277,8 @@ func planeArgs() map[string][]string {
 	}
 }
 
-// findAddresses gives each controller one for its health, and one for metrics
-// where these, or profiles, are asked for.
+// findAddresses gives each controller an address for its health endpoint, and one for
+// metrics if metrics or profiles are requested.
 func (s *session) findAddresses() (err error) {
 	s.health, s.metrics = map[string]string{}, map[string]string{}
 	for _, program := range programs {

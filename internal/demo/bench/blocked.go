@@ -11,43 +11,43 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// Blocked is what drains that a budget blocks cost others: rounds of creating
-// and deleting machines beside machines that cannot leave, and beside as many
-// that need not, in turns.
+// Blocked is the cost of drains that a budget blocks for other machines. Rounds create
+// and delete machines, in turn beside machines whose drains are blocked and beside the
+// same number of machines that stay.
 type Blocked struct {
 	API string `json:"api"`
-	// Machines are created and deleted in each round, Drains are blocked.
+	// Machines are created and deleted in each round; Drains is the number of blocked drains.
 	Machines int `json:"machines"`
 	Drains   int `json:"drains"`
 	// With and Without are the medians of all rounds of a kind.
 	With    Round `json:"with"`
 	Without Round `json:"without"`
-	// Ceiling is the raw client's, without other machines.
+	// Ceiling is the round of the raw client, without other machines.
 	Ceiling Round `json:"ceiling"`
-	// Refusals are the evictions that were refused while the rounds With were
-	// in progress, pauses included.
+	// Refusals are the evictions that were refused during the rounds With,
+	// pauses included.
 	Refusals int `json:"refusals"`
-	// Ratio is that of With to Without, creating and deleting together: each turn
-	// with blocked drains is compared to those before and after it, so that a
-	// machine that gets busier or slower meanwhile falls out. Loss is how much
-	// less is done in the same time, in percent.
+	// Ratio is the ratio of With to Without, for creating and deleting together. Each
+	// turn with blocked drains is compared to the turns before and after it, so that a
+	// change of the machine's load has no effect. Loss is by how many percent less is
+	// done in the same time.
 	Ratio Spread `json:"ratio"`
 	Loss  Spread `json:"loss"`
-	// Noise is how far turns without blocked drains are from those before them,
-	// in percent: a smaller loss cannot be measured.
+	// Noise is the difference, in percent, between turns without blocked drains and the
+	// turns without them before: a smaller loss cannot be measured.
 	Noise float64 `json:"noise"`
 }
 
 const (
-	// turnsBlocked is how often drains are blocked: an odd number, so that one of
-	// the comparisons is the median.
+	// turnsBlocked is how many turns have blocked drains: an odd number, so that the
+	// median is one of the comparisons.
 	turnsBlocked = 5
-	// rounds make a turn: one alone is over before a blocked drain has asked
-	// again, which all of them do at about the same time.
+	// rounds make a turn: a single round ends before the blocked drains try again,
+	// which they all do at about the same time.
 	rounds = 3
 )
 
-// Round is how long creating and deleting machines took, in seconds.
+// Round is how long the creation and the deletion of machines took, in seconds.
 type Round struct {
 	Create float64 `json:"create"`
 	Delete float64 `json:"delete"`
@@ -55,7 +55,7 @@ type Round struct {
 
 func (r Round) total() float64 { return r.Create + r.Delete }
 
-// turn is some rounds of one kind.
+// turn is several rounds of one kind.
 type turn []Round
 
 // typical is the median of the rounds.
@@ -67,8 +67,8 @@ func (t turn) typical() Round {
 	return Round{Create: rounded(quantiles(creates).P50), Delete: rounded(quantiles(deletes).P50)}
 }
 
-// seconds are those of all rounds: what asks again now and then falls on some of
-// them, so that no single one is typical.
+// seconds is the sum over all rounds: repeated attempts fall on some rounds only, so
+// that no single round is typical.
 func (t turn) seconds() (sum float64) {
 	for _, r := range t {
 		sum += r.total()
@@ -76,8 +76,8 @@ func (t turn) seconds() (sum float64) {
 	return sum
 }
 
-// compareBlocked compares turns with blocked drains to those without: there is
-// one of the latter more, before the first and after each.
+// compareBlocked compares turns with blocked drains to turns without. There is one
+// turn more without: before the first, and after each.
 func compareBlocked(without, with []turn) Blocked {
 	b := Blocked{Without: slices.Concat(without...).typical(), With: slices.Concat(with...).typical()}
 	ratios, losses, noises := make([]float64, len(with)), make([]float64, len(with)), make([]float64, len(with))
@@ -91,7 +91,7 @@ func compareBlocked(without, with []turn) Blocked {
 	return b
 }
 
-// measureBlocked plays a round that warms the controllers up, and then turns.
+// measureBlocked runs a round that warms the controllers up, and then the turns.
 func (s *session) measureBlocked(ctx context.Context, report *Report) error {
 	bounds, err := s.ceilings(ctx)
 	if err != nil {
@@ -129,10 +129,10 @@ func (s *session) measureBlocked(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// others are the machines beside those that come and go.
+// others are the machines besides those that the rounds create and delete.
 type others struct{ ready, leaving int }
 
-// turnFree plays a turn beside machines of a deployment that stay.
+// turnFree runs a turn beside machines of a deployment that stay.
 func (s *session) turnFree(ctx context.Context) (turn, error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
@@ -141,8 +141,8 @@ func (s *session) turnFree(ctx context.Context) (turn, error) {
 }
 
 // turnBlocked runs a turn beside the same machines, which are now being deleted and
-// cannot drain, and counts the evictions that are refused meanwhile. None are refused
-// before and none afterwards.
+// cannot be drained. It counts the evictions that are refused meanwhile. No eviction is
+// refused before or after the turn.
 func (s *session) turnBlocked(ctx context.Context) (t turn, refused int, err error) {
 	if err := s.block(ctx); err != nil {
 		return nil, 0, err
@@ -155,7 +155,7 @@ func (s *session) turnBlocked(ctx context.Context) (t turn, refused int, err err
 	return t, refused, s.unblock(ctx)
 }
 
-// turn plays some rounds.
+// turn runs several rounds.
 func (s *session) turn(ctx context.Context, o others) (t turn, err error) {
 	for range rounds {
 		r, err := s.round(ctx, o)
@@ -202,8 +202,8 @@ func (s *session) half(ctx context.Context, replicas int, o others, end func([]w
 	return at.Sub(begin).Seconds(), nil
 }
 
-// beside reports whether just so many machines are ready, and just so many are
-// leaving.
+// beside reports whether exactly these numbers of machines are ready, and are being
+// deleted.
 func (s *session) beside(ctx context.Context, ready, leaving int) (bool, error) {
 	all, err := s.plane.Census(ctx)
 	if err != nil || len(all) != ready+leaving {
@@ -220,8 +220,8 @@ func (s *session) beside(ctx context.Context, ready, leaving int) (bool, error) 
 	return ready == 0 && leaving == 0, nil
 }
 
-// spanOfCreate is when the last of the machines that came was written to be
-// Running, or its node to be Ready.
+// spanOfCreate is the time at which the last created machine was written as Running, or
+// its node as Ready.
 func spanOfCreate(writes []write) time.Time {
 	came := answered(writes, fleet.Sets, "create machines")
 	return latest(
@@ -238,8 +238,8 @@ func spanOfRemove(writes []write) time.Time {
 		lastAmong(went, lastByName(writes, fleet.Machines, "delete nodes")))
 }
 
-// lastAmong is the last time of the names: what else happens meanwhile is not
-// measured. Nodes have the names of their machines.
+// lastAmong is the last time of the given names: the measure ignores other
+// machines. Nodes have the names of their machines.
 func lastAmong(names, times map[string]time.Time) (last time.Time) {
 	for name := range names {
 		last = latest(last, times[name])
@@ -259,7 +259,7 @@ const (
 		`"containers":[{"name":"main","image":"registry.example/none"}]}}`
 )
 
-// settle makes machines with a pod each that a budget protects.
+// settle creates machines with one pod each that a budget protects.
 func (s *session) settle(ctx context.Context) error {
 	if err := s.plane.scaleAll(ctx, s.shape.deployments(s.Blocked)); err != nil {
 		return err
@@ -286,7 +286,7 @@ func (s *session) settle(ctx context.Context) error {
 	return nil
 }
 
-// block deletes these machines, and waits until each of the evictions was refused.
+// block deletes these machines and waits until an eviction was refused on each of them.
 func (s *session) block(ctx context.Context) error {
 	begin := time.Now()
 	if err := s.plane.scaleAll(ctx, s.shape.deployments(0)); err != nil {
@@ -304,7 +304,7 @@ func (s *session) block(ctx context.Context) error {
 	})
 }
 
-// podsRun reports whether all pods run, and so are the budget's.
+// podsRun reports whether all pods run and the budget counts them.
 func (s *session) podsRun(ctx context.Context) (bool, error) {
 	var list struct {
 		Items []struct{ Status struct{ Phase string } }
@@ -320,13 +320,13 @@ func (s *session) podsRun(ctx context.Context) (bool, error) {
 	return len(list.Items) == s.Blocked, nil
 }
 
-// unblock deletes the budget, and waits until all machines that it held are deleted.
+// unblock deletes the budget and waits until all machines that it blocked are deleted.
 func (s *session) unblock(ctx context.Context) error {
 	if err := s.client(ctx).delete(budgetsPath + "/bench"); err != nil {
 		return err
 	}
 	if err := s.await(ctx, s.allGone); err != nil {
-		return fmt.Errorf("let go of what was blocked: %w", err)
+		return fmt.Errorf("delete the budget of the blocked drains: %w", err)
 	}
 	return nil
 }

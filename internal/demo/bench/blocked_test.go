@@ -11,7 +11,7 @@ import (
 
 var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// wrote is a write that was answered so many seconds after the beginning.
+// wrote is a write that was answered a number of seconds after the beginning.
 func wrote(seconds int, program, verb, resource, name string, code int) write {
 	return write{Done: zero.Add(time.Duration(seconds) * time.Second), Agent: program + "/v0", Verb: verb, Resource: resource, Name: name, Code: code}
 }
@@ -57,7 +57,7 @@ func TestWhatGoesOnDisturbsNobodysQuiet(t *testing.T) {
 	}
 }
 
-// turnOf is a turn of rounds that take so many seconds, a third of it to delete.
+// turnOf is a turn of rounds that take this many seconds, of which the deletion takes a third.
 func turnOf(totals ...float64) (t turn) {
 	for _, seconds := range totals {
 		t = append(t, Round{Create: seconds * 2 / 3, Delete: seconds / 3})

@@ -12,41 +12,41 @@ type CloudCalls struct {
 	Provider string   `json:"provider"`
 	APIs     []string `json:"apis"`
 	Machines int      `json:"machines"`
-	// Limits are those of the simulator. Without them it throttles nothing.
+	// Limits are the simulator's rate limits; without them it throttles nothing.
 	Limits []CloudLimit `json:"limits,omitempty"`
 	Phases []CloudPhase `json:"phases"`
 }
 
-// CloudLimit is a simulator's rate limit for operations that a pattern of [path.Match] matches; an
-// empty one matches all. It is that of a token bucket.
+// CloudLimit is a simulator's rate limit, a token bucket, for operations that a pattern of [path.Match] matches; an
+// empty pattern matches all.
 type CloudLimit struct {
 	Operation string  `json:"operation,omitempty"`
 	PerSecond float64 `json:"perSecond"`
 	Burst     float64 `json:"burst"`
 }
 
-// CloudPhase is a time in the life of a fleet, from what begins it until the cloud was asked for nothing more.
+// CloudPhase is a phase in the life of a fleet, from its beginning until the cloud gets no more requests.
 type CloudPhase struct {
-	// Phase is "created", "restarted" (the machine controller was killed, and started again), "at rest" (until each machine was
-	// looked at once more, because its time had come) or "deleted".
+	// Phase is "created", "restarted" (the machine controller was killed and started again), "at rest" (until each machine was
+	// reconciled once more by its resync) or "deleted".
 	Phase   string  `json:"phase"`
 	Seconds float64 `json:"seconds"`
-	// Instances are those that the cloud has at the end: one for each machine.
+	// Instances is the number of instances at the end: one for each machine.
 	Instances int `json:"instances"`
-	// Looks are the passes over machines, for each machine.
+	// Looks is the number of passes over machines, per machine.
 	Looks float64 `json:"looks"`
-	// Changes and Reads are the requests for each machine, refused ones included, that were to change something or not.
+	// Changes and Reads are the requests per machine that change something or do not, including refused ones.
 	Changes float64 `json:"changes"`
 	Reads   float64 `json:"reads"`
-	// Throttled are the requests that the cloud refused because there were too many.
+	// Throttled is the number of requests that the cloud refused because there were too many.
 	Throttled int `json:"throttled"`
-	// PeakPerSecond is the most requests within a second.
+	// PeakPerSecond is the largest number of requests within a second.
 	PeakPerSecond int `json:"peakPerSecond"`
-	// Operations are what was asked for, most often first.
+	// Operations are the requested operations, the most frequent first.
 	Operations []Operation `json:"operations"`
 }
 
-// Operation is what a cloud can be asked for, by the name that its API has for it.
+// Operation is an operation of a cloud, with the name in its API.
 type Operation struct {
 	Name       string  `json:"name"`
 	Changes    bool    `json:"changes,omitempty"`
@@ -62,7 +62,7 @@ type call struct {
 	Throttled bool      `json:"throttled"`
 }
 
-// count sums up what was asked for.
+// count counts the requests.
 func (p *CloudPhase) count(calls []call, machines int) {
 	changes, reads, each := 0, 0, map[string]*Operation{}
 	for _, c := range calls {
@@ -91,7 +91,7 @@ func (p *CloudPhase) count(calls []call, machines int) {
 	slices.SortStableFunc(p.Operations, func(a, b Operation) int { return cmp.Compare(b.Calls, a.Calls) })
 }
 
-// peak is the most calls within a second.
+// peak is the largest number of calls within a second.
 func peak(calls []call) (most int) {
 	at := make([]time.Time, len(calls))
 	for i, c := range calls {

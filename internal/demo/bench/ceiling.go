@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// workers write for as many machines at a time.
+	// workers is the number of machines for which the client writes at the same time.
 	workers = 32
-	// warmUp machines come and go before anything is measured, so that the
-	// ceiling does not pay for what a fresh API server does once.
+	// warmUp is how many machines are created and deleted before the measurement, so
+	// that the ceiling does not include what a new API server does once.
 	warmUp = 100
 )
 
 // ceilings are the times of the raw client.
 type ceilings struct {
 	create, remove time.Duration
-	// joining is that of creating where the client also makes the Node, kwok
-	// gets it Ready, and the controller manager does what it does for it: the
-	// node's own joining, which the other leaves out, competes for the cores.
+	// joining is the time of a creation in which the client also creates the Node, kwok
+	// makes it Ready, and the controller manager works on it: the joining nodes, which
+	// the time create leaves out, compete for the CPU.
 	joining time.Duration
-	// cloud is, of the same, that from the beginning until the Node is made, where the controllers ask for the instance.
+	// cloud is, for the same creation, the time from the beginning until the client creates the Node, where the controllers request the instance.
 	cloud *Latency
-	// alone is that of deleting machines one after another, each.
+	// alone is the latency of each deletion if machines are deleted one after another.
 	alone *Latency
-	// waves is that of replacing all machines some at a time, wavesJoining
-	// with the nodes of new ones joining.
+	// waves is the time in which all machines are replaced in waves, wavesJoining the
+	// same with joining nodes.
 	waves, wavesJoining time.Duration
 }
 
@@ -54,9 +54,9 @@ func (s *session) ceilings(ctx context.Context) (c ceilings, err error) {
 	return c, err
 }
 
-// joinAgain gives the raw client whose nodes join its second turn, without the
-// controllers: what an API server has seen by then it does faster, and what else
-// runs on the machine changes.
+// joinAgain gives the raw client whose nodes join its second turn, while no controllers
+// run. Two turns are needed because an API server is faster the second time, and the
+// other load of the machine changes.
 func (s *session) joinAgain(ctx context.Context, created *Measured) error {
 	for len(s.plane.Controllers) > 0 {
 		if err := s.plane.KillController(ctx, s.plane.Controllers[0]); err != nil {
@@ -101,7 +101,7 @@ func (s *session) ceiling(ctx context.Context, prefix string, n int, joining boo
 	return c, s.quiet(ctx)
 }
 
-// nodesMade is when the making of each Node was asked for.
+// nodesMade is the time at which the creation of each Node was requested.
 func nodesMade(writes []write, prefix string) map[string]time.Time {
 	out := map[string]time.Time{}
 	for _, w := range writes {
@@ -112,7 +112,7 @@ func nodesMade(writes []write, prefix string) map[string]time.Time {
 	return out
 }
 
-// sinceScaled are the times since machines were asked for.
+// sinceScaled are the times since the machines were requested.
 func sinceScaled(begin time.Time, calls map[string]time.Time) *Latency {
 	var out []float64
 	for _, at := range calls {
@@ -121,7 +121,7 @@ func sinceScaled(begin time.Time, calls map[string]time.Time) *Latency {
 	return quantiles(out)
 }
 
-// names are those of n machines.
+// names are the names of n machines.
 func names(prefix string, n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -130,7 +130,7 @@ func names(prefix string, n int) []string {
 	return out
 }
 
-// boots are how long instances boot: time, and up to spread more or less.
+// boots is how long instances boot: time, plus or minus up to spread.
 type boots struct{ time, spread time.Duration }
 
 // of is how long the instance of a machine boots.
@@ -140,7 +140,7 @@ func (b boots) of(name string) time.Duration {
 	return b.time + time.Duration((float64(h.Sum32())/math.MaxUint32*2-1)*float64(b.spread))
 }
 
-// asked is when the instances were asked for, by when their nodes were made.
+// asked is the time at which each instance was requested, computed from the creation of its node.
 func (b boots) asked(made map[string]time.Time) map[string]time.Time {
 	out := map[string]time.Time{}
 	for name, at := range made {
@@ -149,7 +149,7 @@ func (b boots) asked(made map[string]time.Time) map[string]time.Time {
 	return out
 }
 
-// each does something for each of all, several at a time, and returns how long it took.
+// each calls do for each element, several at a time, and returns how long it took.
 func each[T any](all []T, do func(T) error) (time.Duration, error) {
 	begin := time.Now()
 	var g errgroup.Group
@@ -161,7 +161,7 @@ func each[T any](all []T, do func(T) error) (time.Duration, error) {
 	return time.Since(begin), err
 }
 
-// client does the unavoidable writes of one machine at a time.
+// client does the unavoidable writes of one machine after another.
 type client struct {
 	ctx   context.Context
 	raw   rest.Interface
@@ -172,7 +172,7 @@ func (s *session) client(ctx context.Context) client {
 	return client{ctx: ctx, raw: s.plane.raw, shape: s.shape}
 }
 
-// createAll creates machines, and with joining their nodes, which boot after each machine's instance would have been asked for.
+// createAll creates machines. With joining it also creates their nodes, after the time that an instance of the machine would boot.
 func (c client) createAll(names []string, joining bool, b boots) (time.Duration, error) {
 	if !joining || b.time == 0 {
 		return each(names, func(name string) error { return c.create(name, joining) })
@@ -205,7 +205,7 @@ func (c client) create(name string, joining bool) error {
 	return c.join(name, joining)
 }
 
-// ask does the writes before the instance is asked for.
+// ask does the writes that precede the request for the instance.
 func (c client) ask(name string) error {
 	return inOrder([]func() error{
 		func() error { return c.post(c.shape.path("machines"), c.shape.Machine.of(name)) },
@@ -213,7 +213,7 @@ func (c client) ask(name string) error {
 	})
 }
 
-// join does those after it, and with joining makes the Node.
+// join does the writes after that request. With joining it creates the Node.
 func (c client) join(name string, joining bool) error {
 	node := func() error { return nil }
 	if joining {
@@ -248,7 +248,7 @@ func inOrder(steps []func() error) error {
 
 func nodePath(name string) string { return "/api/v1/nodes/" + name }
 
-// makeNode makes a Node that is Ready already, or one that kwok is to make so.
+// makeNode creates a Node that is already Ready, or a Node that kwok makes Ready.
 func (c client) makeNode(name string, joining bool) error {
 	const (
 		ready   = `,"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}]`

@@ -20,31 +20,31 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
-// cloudSession is a fleet on a simulated cloud. Its machines are those of the samples' sets.
+// cloudSession is a fleet on a simulated cloud. Its machines belong to the sets of the samples.
 type cloudSession struct {
 	Options
 	machines int
 	fleet    *fleet.Fleet
-	// sets are those that have machines, with how many each is to have.
+	// sets is how many machines each set with machines wants.
 	sets        map[string]int
 	heard       heard
 	controllers endpoints
 }
 
-// endpoints are the addresses of the controllers' health endpoints, and what they are started with, by name.
+// endpoints are the controllers' health addresses and arguments, by name.
 type endpoints struct {
 	health map[string]string
 	args   map[string][]string
 }
 
-// heard has the number of requests that the simulator has reported, and those of the phase.
+// heard is the number of requests that the simulator has reported, and the requests of the phase.
 type heard struct {
 	n     int
 	calls []call
 }
 
-// roomy returns an inventory with room for the machines; empty where that of the samples has enough. Metal3's provider lists all hosts,
-// so there are a fifth more hosts of each kind than machines, and no more.
+// roomy returns an inventory with capacity for the machines; empty if the inventory of the samples is enough. Metal3's provider lists all
+// hosts, so there are only a fifth more hosts of each kind than machines.
 func roomy(provider string, machines int) string {
 	switch provider {
 	case "gcp":
@@ -105,7 +105,7 @@ func (s *cloudSession) run(ctx context.Context) (measured CloudCalls, err error)
 	return measured, nil
 }
 
-// start starts everything, with sets that want no machine.
+// start starts all programs. The sets want no machines.
 func (s *cloudSession) start(ctx context.Context, dir string) (err error) {
 	for _, program := range s.programs() {
 		if s.controllers.health[program], err = ports.FreeAddress(); err != nil {
@@ -146,7 +146,7 @@ func (s *cloudSession) programs() []string {
 	return []string{fleet.Sets, "machine-controller-" + s.Provider}
 }
 
-// inventory is the file of one; empty where that of the samples will do.
+// inventory is the file of the inventory; empty if the inventory of the samples is enough.
 func (s *cloudSession) inventory() (string, error) {
 	has := roomy(s.Provider, s.machines)
 	if has == "" {
@@ -157,7 +157,7 @@ func (s *cloudSession) inventory() (string, error) {
 		return "", fmt.Errorf("make the folder: %w", err)
 	}
 	if err := os.WriteFile(file, []byte(has), 0o600); err != nil {
-		return "", fmt.Errorf("write what the cloud has: %w", err)
+		return "", fmt.Errorf("write the inventory of the cloud: %w", err)
 	}
 	return file, nil
 }
@@ -180,7 +180,7 @@ func (s *cloudSession) ready(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// scale makes the samples' sets, one in each API, have so many machines, by API; none without a number.
+// scale sets the number of machines of the samples' sets, one set in each API; an API without a number gets 0.
 func (s *cloudSession) scale(ctx context.Context, machines map[string]int) error {
 	for _, api := range apis.All {
 		sets := &unstructured.UnstructuredList{}
@@ -201,12 +201,12 @@ func (s *cloudSession) scale(ctx context.Context, machines map[string]int) error
 	return nil
 }
 
-// cloudPhase is what a phase begins with, and what is waited for: wanting says what is missing, nothing at the end.
+// cloudPhase is the beginning of a phase and its end condition: wanting says what is missing; empty at the end.
 type cloudPhase struct {
 	name    string
 	begin   func(context.Context) error
 	wanting func(context.Context) (string, error)
-	// machines are those that there are at the end.
+	// machines is the number of machines at the end.
 	machines int
 }
 
@@ -219,8 +219,8 @@ func (s *cloudSession) phases() []cloudPhase {
 	}
 }
 
-// restart kills the machine controller, and starts one that does at rest in a short time what it does in ten minutes or
-// more otherwise.
+// restart kills the machine controller and starts one with shorter periods: it does within a short time what a controller at rest
+// does in ten minutes or more.
 func (s *cloudSession) restart(ctx context.Context) error {
 	program := s.programs()[1]
 	for _, c := range slices.Clone(s.fleet.Controllers) {
@@ -230,13 +230,13 @@ func (s *cloudSession) restart(ctx context.Context) error {
 			}
 		}
 	}
-	// The fleet has the map, and looks into it.
+	// The fleet shares this map, and reads it at the start.
 	s.controllers.args[program] = append(s.controllers.args[program], "--min-resync-period="+s.Rest.String(), "--machine-safety-orphan-vms-period="+s.Rest.String())
 	_, err := s.fleet.StartController(program)
 	return err
 }
 
-// measure plays a phase, and says how often the cloud was asked until it is over.
+// measure runs a phase, and returns the requests to the cloud until its end.
 func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhase, error) {
 	p, began := CloudPhase{Phase: phase.name}, time.Now()
 	s.logf("%s", phase.name)
@@ -259,7 +259,7 @@ func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhas
 	if err != nil {
 		return p, err
 	}
-	if after < before { // another process counts from zero
+	if after < before { // the counter of a new process starts at zero
 		before = 0
 	}
 	p.Looks = rounded(float64(after-before) / float64(s.machines))
@@ -268,10 +268,10 @@ func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhas
 	return p, err
 }
 
-// calm is for how long the cloud is asked for nothing, once nothing is to be done.
+// calm is how long the cloud must get no request at the end of a phase.
 const calm = 5 * time.Second
 
-// asksNothing waits until the cloud is left alone, a minute at most.
+// asksNothing waits until the cloud gets no requests, for at most a minute.
 func (s *cloudSession) asksNothing() func(context.Context) (string, error) {
 	began := time.Now()
 	return func(context.Context) (string, error) {
@@ -282,11 +282,11 @@ func (s *cloudSession) asksNothing() func(context.Context) (string, error) {
 		if time.Since(began) > calm && time.Since(last) > calm || time.Since(began) > time.Minute {
 			return "", nil
 		}
-		return "the cloud is still asked", nil
+		return "the cloud still gets requests", nil
 	}
 }
 
-// await checks every two seconds what is missing, until nothing is, and reads the simulator's requests meanwhile.
+// await checks every two seconds what is missing, until nothing is. Meanwhile it reads the simulator's requests.
 func (s *cloudSession) await(ctx context.Context, wanting func(context.Context) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -315,7 +315,7 @@ func (s *cloudSession) await(ctx context.Context, wanting func(context.Context) 
 
 var errForgotten = errors.New("the simulator dropped requests before they were read")
 
-// listen reads the requests that the simulator has got since.
+// listen reads the requests that the simulator has received since the last call.
 func (h *heard) listen(ctx context.Context, cloud *fleet.Cloud) error {
 	raw, err := cloud.Ask(ctx, "GET", "log?after="+strconv.Itoa(h.n), nil)
 	if err != nil {
@@ -336,7 +336,7 @@ func (h *heard) listen(ctx context.Context, cloud *fleet.Cloud) error {
 	return nil
 }
 
-// looks are the passes over machines so far, of the process that runs.
+// looks is the number of passes over machines of the running process.
 func (s *cloudSession) looks(ctx context.Context) (sum int, err error) {
 	if err := s.heard.listen(ctx, s.fleet.Cloud); err != nil {
 		return 0, err
@@ -370,7 +370,7 @@ func (s *cloudSession) allReady(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d of %d machines are ready", ready, len(all)), nil
 }
 
-// allLookedAt waits for the process that was started again.
+// allLookedAt waits until the restarted process has reconciled each machine.
 func (s *cloudSession) allLookedAt(ctx context.Context) (string, error) {
 	if missing, err := s.ready(ctx); missing != "" || err != nil {
 		return missing, err
@@ -379,10 +379,10 @@ func (s *cloudSession) allLookedAt(ctx context.Context) (string, error) {
 	if err != nil || n >= s.machines {
 		return "", err
 	}
-	return fmt.Sprintf("%d machines were looked at", n), nil
+	return fmt.Sprintf("%d machines were reconciled", n), nil
 }
 
-// allLookedAgain waits until each machine was reconciled once more: the resync of informers may take up to twice its
+// allLookedAgain waits until each machine was reconciled once more. The resync of informers may take up to twice its
 // period.
 func (s *cloudSession) allLookedAgain() func(context.Context) (string, error) {
 	before := -1
@@ -394,11 +394,11 @@ func (s *cloudSession) allLookedAgain() func(context.Context) (string, error) {
 		if err != nil || n-before >= s.machines {
 			return "", err
 		}
-		return fmt.Sprintf("%d machines were looked at", n-before), nil
+		return fmt.Sprintf("%d machines were reconciled", n-before), nil
 	}
 }
 
-// allGone waits for the machines, and for the cloud, which takes its time after it has said that something goes.
+// allGone waits until the machines are deleted, and until the cloud has removed their instances, which takes longer.
 func (s *cloudSession) allGone(ctx context.Context) (string, error) {
 	all, err := s.fleet.Census(ctx)
 	if err != nil || len(all) > 0 {
@@ -409,7 +409,7 @@ func (s *cloudSession) allGone(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if n := len(living(state)); n > 0 || len(state.Orphans) > 0 {
-		return fmt.Sprintf("%d instances are left, and without one %s", n, strings.Join(state.Orphans[:min(3, len(state.Orphans))], ", ")), nil
+		return fmt.Sprintf("%d instances are left, and without an instance %s", n, strings.Join(state.Orphans[:min(3, len(state.Orphans))], ", ")), nil
 	}
 	return "", nil
 }
@@ -422,7 +422,7 @@ func (s *cloudSession) cloud(ctx context.Context) (state fleet.CloudState, err e
 	return state, err
 }
 
-// living counts the instances by name that cost money.
+// living counts, by name, the instances that cost money.
 func living(state fleet.CloudState) map[string]int {
 	out := map[string]int{}
 	for _, i := range state.Instances {
@@ -433,7 +433,7 @@ func living(state fleet.CloudState) map[string]int {
 	return out
 }
 
-// instances asks the cloud whether it has one instance for each machine, and no other.
+// instances checks that the cloud has one instance for each machine, and no other.
 func (s *cloudSession) instances(ctx context.Context, machines int) (int, error) {
 	all, err := s.fleet.Census(ctx)
 	if err != nil {
@@ -457,7 +457,7 @@ func orphans(state fleet.CloudState) error {
 	return fmt.Errorf("left without an instance: %s", strings.Join(state.Orphans, ", "))
 }
 
-// oneEach is an error unless each of so many machines has one instance, and no other machine has any.
+// oneEach returns an error unless each of the machines has one instance and there is no other instance.
 func oneEach(names []string, has map[string]int, machines int) error {
 	if len(names) != machines || len(has) != machines {
 		return fmt.Errorf("there are %d machines, and instances of %d names, want %d", len(names), len(has), machines)

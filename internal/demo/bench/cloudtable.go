@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// mostOperations are printed of a phase; -o has all.
+// mostOperations is how many operations are printed for a phase; -o has all.
 const mostOperations = 6
 
 // print writes the calls for people, in 80 columns.

@@ -12,25 +12,25 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// deadFor is since when a dead node has not been Ready: longer than any timeout of the shapes.
+// deadFor is how long a dead node has not been Ready: longer than any timeout of the shapes.
 const deadFor = time.Hour
 
-// The timeout of the shapes' health checks, and what it is here instead.
+// The timeout of the shapes' health checks, and its replacement here.
 const patient, impatient = `"300s"`, `"10s"`
 
 // dying is a session in which nodes die.
 type dying struct{ *session }
 
-// Dead is what else is known of nodes that die at once.
+// Dead has further results for nodes that die at the same time.
 type Dead struct {
-	// Nodes died.
+	// Nodes is the number of dead nodes.
 	Nodes int `json:"nodes"`
-	// Leaving are the most machines that were on their way out at a time, Most the most machines there were.
+	// Leaving is the largest number of machines in deletion at a time, Most the largest number of machines at a time.
 	Leaving int `json:"leaving"`
 	Most    int `json:"most"`
 }
 
-// measure measures how machines are replaced whose nodes die at once: from their death until as many others run.
+// measure measures the replacement of machines whose nodes die at the same time: from their death until the same number of other machines runs.
 func (s dying) measure(ctx context.Context, report *Report) error {
 	bounds, err := s.deadCeilings(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s dying) measure(ctx context.Context, report *Report) error {
 	return s.restIfAsked(ctx, report)
 }
 
-// deadCeilings are the times in which the raw client deletes as many machines as die, and creates others.
+// deadCeilings are the times in which the raw client deletes and creates as many machines as nodes die.
 func (s dying) deadCeilings(ctx context.Context) (c ceilings, err error) {
 	s.logf("measuring the raw ceiling")
 	if _, err := s.ceiling(ctx, "warm", warmUp, false); err != nil {
@@ -70,7 +70,7 @@ func (s dying) deadCeilings(ctx context.Context) (c ceilings, err error) {
 	return ceilings{remove: one.create + one.remove}, err
 }
 
-// prepareDeath makes the machines, and what looks after their health.
+// prepareDeath creates the machines and their health checks.
 func (s dying) prepareDeath(ctx context.Context) error {
 	client := s.client(ctx)
 	if len(s.shape.Impatient) > 0 {
@@ -87,7 +87,7 @@ func (s dying) prepareDeath(ctx context.Context) error {
 	return s.check(ctx, bytes.ReplaceAll(s.shape.Check, []byte(patient), []byte(impatient)))
 }
 
-// victims are the machines whose nodes die, by name, with their nodes.
+// victims are the machines whose nodes will die, by name, with their nodes.
 func (s dying) victims(ctx context.Context) (map[string]string, error) {
 	all, err := s.plane.Census(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s dying) victims(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// kill lets the nodes die: kwok looks after them no longer, and their Ready condition is that of a kubelet that has been silent for an hour.
+// kill makes the nodes die: kwok stops simulating them, and their Ready condition is that of a kubelet that has been silent for an hour.
 func (s dying) kill(ctx context.Context, dead map[string]string) error {
 	var nodes []string
 	for _, node := range dead {
@@ -119,7 +119,7 @@ func (s dying) kill(ctx context.Context, dead map[string]string) error {
 	return err
 }
 
-// replaced reports whether all dead machines are deleted, and as many machines run as should.
+// replaced reports whether all dead machines are deleted and the wanted number of machines runs.
 func (s dying) replaced(dead map[string]string) func(context.Context) (bool, error) {
 	running := s.allRunning()
 	return func(ctx context.Context) (bool, error) {
@@ -131,7 +131,7 @@ func (s dying) replaced(dead map[string]string) func(context.Context) (bool, err
 	}
 }
 
-// mostLeaving are the most machines that were on their way out at a time, and the most there were.
+// mostLeaving are the largest number of machines in deletion at a time, and the largest number of machines at a time.
 func mostLeaving(l lives) (leaving, most int) {
 	now, out := map[string]bool{}, 0
 	for _, g := range append(l.before, l.changes...) {

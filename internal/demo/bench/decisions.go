@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// crowd is how many machines are decided about.
+	// crowd is the number of machines of each decision.
 	crowd = 5000
-	// repetitions are how often each decision is taken.
+	// repetitions is how often each decision is repeated.
 	repetitions = 100
 )
 
-// Decision is how long it takes to decide, in this process and without the
-// reading and writing around it.
+// Decision is how long a decision takes in this process, without the reads and writes
+// around it.
 type Decision struct {
 	Question string `json:"question"`
 	Machines int    `json:"machines"`
-	// Seconds are those of one decision.
+	// Seconds are the seconds of one decision.
 	Seconds *Latency `json:"seconds"`
 }
 
-// decisions measures deciding about many machines at once.
+// decisions measures decisions about many machines.
 func decisions() []Decision {
 	now := time.Now()
 	d, p := deployment()
@@ -53,7 +53,7 @@ func timed(question string, decide func()) Decision {
 	return Decision{Question: question, Machines: crowd, Seconds: &Latency{P50: micro(l.P50), P99: micro(l.P99)}}
 }
 
-// deployment rolls a crowd with the bounds of the shapes.
+// deployment is a deployment of a crowd with the bounds of the shapes.
 func deployment() (rollout.Deployment, rollout.Policy) {
 	surge := intstr.FromString("10%")
 	d := rollout.Deployment{
@@ -62,8 +62,8 @@ func deployment() (rollout.Deployment, rollout.Policy) {
 	return d, rollout.Policy{LeavingTakesRoom: true, StatusCountsLeaving: true, Cascade: true, AvoidOld: true, StayDuringRollout: true}
 }
 
-// setsOf are those of a rollout that has replaced so many machines; one in
-// twenty comes or goes.
+// setsOf are the sets of a rollout that has replaced a number of machines. One in
+// twenty machines is being created or deleted.
 func setsOf(now time.Time, replaced int) []rollout.Set {
 	desired, most := crowd, crowd+surgeOf(crowd)
 	out := []rollout.Set{
@@ -89,7 +89,7 @@ func setsOf(now time.Time, replaced int) []rollout.Set {
 	return out
 }
 
-// setOf is a set with a tenth too many.
+// setOf is a set with ten percent too many machines.
 func setOf(now time.Time) (replicas.Set, []replicas.Member) {
 	members := make([]replicas.Member, crowd)
 	for i := range members {

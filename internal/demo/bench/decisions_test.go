@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// What is timed must be work: each of these decisions has something to decide.
+// Each timed decision must have something to decide.
 func TestDecisionsDecideSomething(t *testing.T) {
 	d, p := deployment()
 	first := rollout.Decide(noon, d, setsOf(noon, 0), p)

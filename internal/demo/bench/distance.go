@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// relay passes on what it gets, each byte a while after it came, as a network does that is so long.
+// relay passes on bytes, each after a delay, like a long network.
 type relay struct {
 	to    string
 	delay time.Duration
@@ -35,13 +35,13 @@ func (r *relay) serve(ctx context.Context) {
 	for {
 		near, err := r.Accept()
 		if err != nil {
-			return // closed
+			return // the listener is closed
 		}
 		go r.connect(ctx, near)
 	}
 }
 
-// connect relays one connection in both directions. When one direction ends so does the connection.
+// connect relays one connection in both directions. When one direction ends, the connection ends.
 func (r *relay) connect(ctx context.Context, near net.Conn) {
 	defer near.Close()
 	far, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.to)
@@ -62,13 +62,13 @@ func (r *relay) connect(ctx context.Context, near net.Conn) {
 	}
 }
 
-// parcel is what came at once.
+// parcel is the bytes of one read.
 type parcel struct {
 	due   time.Time
 	bytes []byte
 }
 
-// delayed copies from one connection to another until either ends. What is under way is bounded by parcels of 32 KiB each.
+// delayed copies from one connection to another until either ends. Parcels of 32 KiB each bound the bytes in flight.
 func delayed(to io.Writer, from io.Reader, delay time.Duration) {
 	const size, underWay = 32 << 10, 4096
 	parcels, broken := make(chan parcel, underWay), make(chan struct{})
@@ -97,7 +97,7 @@ func delayed(to io.Writer, from io.Reader, delay time.Duration) {
 	}
 }
 
-// moveAway puts a distance between the API server and those that are measured: the raw client and the controllers. Who only looks stays near.
+// moveAway puts a distance between the API server and the measured clients: the raw client and the controllers. Clients that only observe stay near.
 func (p *plane) moveAway(ctx context.Context, distance time.Duration) error {
 	if distance == 0 {
 		return nil
@@ -126,7 +126,7 @@ func (p *plane) moveAway(ctx context.Context, distance time.Duration) error {
 	return nil
 }
 
-// pointTo replaces the server in a file with a kubeconfig.
+// pointTo replaces the server in a kubeconfig file.
 func pointTo(file, server string) error {
 	config, err := clientcmd.LoadFromFile(file)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestRelay: what goes through a relay comes whole and in order, no sooner than the delay after it was sent, and what is sent together comes
+// TestRelay: a relay delivers bytes completely and in order, not before the delay is over, and delivers together what was sent
 // together.
 func TestRelay(t *testing.T) {
 	const delay, lines = 50 * time.Millisecond, 100

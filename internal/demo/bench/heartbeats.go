@@ -7,62 +7,62 @@ import (
 	"slices"
 )
 
-// Heartbeats is what heartbeats of nodes cost the controllers while a health
-// check selects all machines, and without one. Stretches of both
-// take turns, so that other load affects both.
+// Heartbeats is the cost of nodes' heartbeats for the controllers while a health
+// check selects all machines, and without one. Stretches with and without a check
+// alternate, so that other load affects both.
 type Heartbeats struct {
 	API string `json:"api"`
-	// Machines have a node each, whose status is updated every ten seconds.
+	// Machines have one node each, whose status is updated every ten seconds.
 	Machines int     `json:"machines"`
 	With     Stretch `json:"with"`
 	Without  Stretch `json:"without"`
-	// Cost is by how much the check raises the share of a core that
-	// machine-controller-manager uses, in percentage points: each stretch with
-	// it is compared to the one before.
+	// Cost is by how many percentage points the check raises the share of a core that
+	// machine-controller-manager uses. Each stretch with a check is compared to the
+	// stretch before.
 	Cost Spread `json:"cost"`
-	// Missing are the heartbeats that were to come and did not, in percent.
+	// Missing are the heartbeats that were due and did not happen, in percent.
 	Missing float64 `json:"missing"`
 }
 
-// Stretch is a time of heartbeats, or several together.
+// Stretch is a time with heartbeats, or several such times together.
 type Stretch struct {
 	Seconds float64 `json:"seconds"`
-	// CPUSeconds are those of machine-controller-manager, the watch of nodes
-	// included, which all its controllers share; MachinesCPUSeconds are those of
-	// machine-controller-kubemark, which knows nothing of health checks.
+	// CPUSeconds are the seconds of machine-controller-manager, including the watch
+	// of nodes that all its controllers share. MachinesCPUSeconds are the seconds of
+	// machine-controller-kubemark, which has no health checks.
 	CPUSeconds         float64 `json:"cpuSeconds"`
 	MachinesCPUSeconds float64 `json:"machinesCPUSeconds"`
-	// PeakRSSBytes is the most memory that machine-controller-manager used.
+	// PeakRSSBytes is the peak memory of machine-controller-manager.
 	PeakRSSBytes int64 `json:"peakRSSBytes"`
-	// Heartbeats are the status updates of nodes that the API server stored,
-	// Wanted how many were to come, Renewals the renewed leases.
+	// Heartbeats are the status updates of nodes that the API server stored, Wanted is
+	// the number of heartbeats that were due, Renewals are the renewed leases.
 	Heartbeats int `json:"heartbeats"`
 	Wanted     int `json:"wanted"`
 	Renewals   int `json:"renewals"`
-	// Passes are those over MachineHealthChecks.
+	// Passes are the passes over MachineHealthChecks.
 	Passes int `json:"passes"`
-	// Writes are the controllers', refused ones included, leases aside, by
-	// program, verb and resource.
+	// Writes are the controllers' writes by program, verb and resource, including
+	// refused ones, without leases.
 	Writes map[string]int `json:"writes"`
 }
 
-// Spread is what several comparisons within one run came to.
+// Spread is the median, least and most of several comparisons within one run.
 type Spread struct {
 	Median float64 `json:"median"`
 	Least  float64 `json:"least"`
 	Most   float64 `json:"most"`
 }
 
-// spreadOf is that of values, at least one and an odd number of them.
+// spreadOf is the spread of values: an odd number of them.
 func spreadOf(values []float64) Spread {
 	return Spread{Median: rounded(quantiles(slices.Clone(values)).P50), Least: rounded(slices.Min(values)), Most: rounded(slices.Max(values))}
 }
 
-// turns is how many stretches of each kind there are: an odd number, so that
-// one of them is the median.
+// turns is the number of stretches of each kind: an odd number, so that the median is
+// one of them.
 const turns = 3
 
-// measureHeartbeats measures with all machines running.
+// measureHeartbeats measures while all machines run.
 func (s *session) measureHeartbeats(ctx context.Context, report *Report) error {
 	if err := populate(ctx, s, s.shape.sets(s.machines), s.allRunning()); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *session) measureHeartbeats(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// populate starts the controllers, scales the pools, and waits until these are complete and nothing is written any more.
+// populate starts the controllers, scales the pools, and waits until the pools are complete and nothing writes any more.
 func populate(ctx context.Context, s *session, pools []pool, complete func(context.Context) (bool, error)) error {
 	if err := s.startControllers(ctx); err != nil {
 		return err
@@ -96,8 +96,8 @@ func populate(ctx context.Context, s *session, pools []pool, complete func(conte
 	return s.quiet(ctx)
 }
 
-// takeTurns measures without a check and with one in turns, after each heart
-// has beaten once.
+// takeTurns measures without and with a check in turn, after each node has sent its
+// first heartbeat.
 func (s *session) takeTurns(ctx context.Context) (without, with []Stretch, err error) {
 	if err := pause(ctx, period); err != nil {
 		return nil, nil, err
@@ -125,8 +125,8 @@ func (s *session) takeTurns(ctx context.Context) (without, with []Stretch, err e
 }
 
 // check creates a health check and waits until it covers all machines, which are
-// healthy, and no controller has work. That takes a pass: if none is counted,
-// none would be counted later.
+// healthy, and no controller has work. This needs at least one pass: if none is counted,
+// later passes would not be counted either.
 func (s *session) check(ctx context.Context, check []byte) error {
 	before, err := s.counters(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *session) check(ctx context.Context, check []byte) error {
 	}
 	after, err := s.counters(ctx)
 	if err == nil && after.passes == before.passes {
-		return errors.New("the metrics count no pass over a health check that was made and looked at")
+		return errors.New("the metrics count no pass over a health check that was created and reconciled")
 	}
 	return err
 }
@@ -163,8 +163,8 @@ func (s *session) uncheck(ctx context.Context) error {
 	return s.quiet(ctx)
 }
 
-// compareHeartbeats sums up, and compares each stretch with a check to the one
-// without before it.
+// compareHeartbeats adds up the stretches, and compares each stretch with a check to
+// the stretch without one before it.
 func compareHeartbeats(without, with []Stretch) Heartbeats {
 	h := Heartbeats{With: together(with), Without: together(without)}
 	costs := make([]float64, len(with))

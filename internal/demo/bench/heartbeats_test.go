@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// A heartbeat changes the node, so that the API server tells all who watch, and
-// nothing that a verdict is made of.
+// A heartbeat changes the node, so that the API server sends it to all watches, but changes
+// nothing on which a health check decides.
 func TestHeartbeatIsOne(t *testing.T) {
 	since := metav1.NewTime(noon.Add(-time.Hour))
 	before := &corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
@@ -119,7 +119,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// stretchOf uses so many hundredths of a core.
+// stretchOf is a stretch that uses this many hundredths of a core.
 func stretchOf(percent float64) Stretch {
 	return Stretch{
 		Seconds: 20, CPUSeconds: percent / 5, MachinesCPUSeconds: 1, PeakRSSBytes: int64(percent) << 20,

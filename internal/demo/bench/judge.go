@@ -12,13 +12,13 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// window is what happened in a phase. Seen is when its end was noticed.
+// window has the events of a phase. Seen is the time at which its end was noticed.
 type window struct {
 	begin, seen time.Time
 	writes      []write
 }
 
-// judge fills in what the audit log and the infrastructure tell.
+// judge fills in the results from the audit log and the infrastructure.
 func (s *session) judge(ctx context.Context, m *Measured, bounds ceilings, w window) error {
 	m.WritesPerMachine, m.OtherWritesPerMachine = count(w.writes, m.affected())
 	var end time.Time
@@ -62,7 +62,7 @@ func judgeRemove(m *Measured, bounds ceilings, w window) (end time.Time) {
 	return latest(lastOf(w.until(), fleet.Machines, "patch machines"), lastOf(w.until(), fleet.Machines, "delete nodes"))
 }
 
-// runningLatency is that of machines that came in the window.
+// runningLatency is the latency of machines that were created in the window.
 func runningLatency(w window) *Latency {
 	came := answered(w.writes, fleet.Sets, "create machines")
 	running := lastByName(w.until(), fleet.Machines, "patch machines/status")
@@ -70,7 +70,7 @@ func runningLatency(w window) *Latency {
 	return quantiles(between(answered(w.writes, "kwok", "patch nodes/status"), running))
 }
 
-// until are the writes of the window up to when its end was noticed.
+// until are the writes of the window up to the time at which its end was noticed.
 func (w window) until() []write {
 	return slices.DeleteFunc(slices.Clone(w.writes), func(o write) bool { return o.Done.After(w.seen) })
 }
@@ -98,18 +98,18 @@ func ours(w write) bool {
 	return w.by(fleet.Sets) || w.by(fleet.Machines)
 }
 
-// besides are writes of our programs that the budget for machines and nodes
-// does not mean: an instance's Node is made by what stands for it.
+// besides are writes of our programs that do not count for the budget of machines
+// and nodes: the simulator of an instance creates the instance's Node.
 var besides = map[string]bool{
 	"create nodes": true, "create events": true, "patch events": true, "create secrets": true, "delete secrets": true,
 }
 
-// marks tells what a deployment writes on nodes from what becoming and ceasing
-// to be a machine's does.
+// marks separates a deployment's writes to nodes from the writes with which a machine
+// takes or releases its node.
 const marks = " (marks)"
 
-// count sorts the controllers' writes, per machine: those that the budget
-// means, and the others, refused ones among them.
+// count counts the controllers' writes per machine: the writes that count for the budget,
+// and the others, including refused ones.
 func count(writes []write, machines int) (counted, other map[string]float64) {
 	counted, other = map[string]float64{}, map[string]float64{}
 	for _, w := range writes {
@@ -133,7 +133,7 @@ func count(writes []write, machines int) (counted, other map[string]float64) {
 	return counted, other
 }
 
-// answered are the times of the first successful write of the kind, by name.
+// answered are the times of the first successful write of the kind, by object name.
 func answered(writes []write, program, kind string) map[string]time.Time {
 	out := map[string]time.Time{}
 	for _, w := range writes {
@@ -144,7 +144,7 @@ func answered(writes []write, program, kind string) map[string]time.Time {
 	return out
 }
 
-// lastByName are the times of the last one.
+// lastByName are the times of the last successful write of the kind, by object name.
 func lastByName(writes []write, program, kind string) map[string]time.Time {
 	out := map[string]time.Time{}
 	for _, w := range writes {
@@ -155,7 +155,7 @@ func lastByName(writes []write, program, kind string) map[string]time.Time {
 	return out
 }
 
-// lastOf is the time of the last of all.
+// lastOf is the time of the last successful write of the kind.
 func lastOf(writes []write, program, kind string) time.Time {
 	var out time.Time
 	for _, at := range lastByName(writes, program, kind) {
@@ -171,8 +171,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// between are the times from one moment to the other, for all that have both,
-// in seconds. What was there before it was waited for took none.
+// between are the seconds from one time to the other, for all names that have both.
+// They are 0 if the second event came before the first.
 func between(from, to map[string]time.Time) []float64 {
 	var out []float64
 	for name, begin := range from {
@@ -183,7 +183,7 @@ func between(from, to map[string]time.Time) []float64 {
 	return out
 }
 
-// quantiles are by nearest rank; nil of nothing.
+// quantiles are by nearest rank; nil without values.
 func quantiles(values []float64) *Latency {
 	if len(values) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// done is a write that was answered ms past noon.
+// done is a write that was answered ms after noon.
 func done(ms int, program, verb, resource, name string) write {
 	return write{Asked: at(ms - 1), Done: at(ms), Verb: verb, Agent: program + "/v0", Resource: resource, Name: name, Code: 200}
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// recording takes down what the API server shows of the machines. It is made
-// sense of only after the clock was stopped.
+// recording records the API server's watch of the machines. It is evaluated only
+// after the clock was stopped.
 type recording struct {
 	before []glimpse
 	raw    bytes.Buffer
@@ -20,20 +20,20 @@ type recording struct {
 	err    error
 }
 
-// lives are those of all machines during a phase.
+// lives are the changes of all machines during a phase.
 type lives struct {
-	// before are the machines there were, changes what became of them, in the
-	// order in which it was stored.
+	// before are the machines at the beginning, changes their later states, in the
+	// order in which they were stored.
 	before, changes []glimpse
 }
 
-// glimpse is what is looked at in a machine.
+// glimpse is the part of a machine that the bench reads.
 type glimpse struct {
 	name                   string
 	gone, leaving, running bool
 }
 
-// available machines serve, as far as the machine's own state tells.
+// available machines serve, judged by the machine's own state only.
 func (g glimpse) available() bool { return g.running && !g.leaving && !g.gone }
 
 // shown is a machine of either API.
@@ -55,7 +55,7 @@ func (o shown) glimpse() glimpse {
 	}
 }
 
-// record begins to take down what happens to machines.
+// record begins a recording of the machines.
 func (s *session) record(ctx context.Context) (*recording, error) {
 	path := s.shape.path("machines")
 	var list struct {
@@ -83,7 +83,7 @@ func (s *session) record(ctx context.Context) (*recording, error) {
 	return r, nil
 }
 
-// stop ends the recording. One that ended by itself is incomplete.
+// stop ends the recording. A recording that ended by itself is incomplete.
 func (r *recording) stop() (lives, error) {
 	select {
 	case <-r.ended:
@@ -97,8 +97,8 @@ func (r *recording) stop() (lives, error) {
 	return lives{before: r.before, changes: changes}, err
 }
 
-// readChanges reads the events of a watch, one a line. What follows the last
-// end of a line was cut off.
+// readChanges reads the events of a watch, one per line. A last line without an end
+// is incomplete and ignored.
 func readChanges(raw []byte) (out []glimpse, err error) {
 	lines := bytes.Split(raw, []byte("\n"))
 	for _, line := range lines[:len(lines)-1] {
@@ -123,7 +123,7 @@ func readChanges(raw []byte) (out []glimpse, err error) {
 	return out, nil
 }
 
-// beyond is by how many machines, at most, one of the deployments had more than it may have, and by how many fewer were available than have to be.
+// beyond is the largest excess over its maximum, and the largest shortage below its minimum of available machines, of any of the deployments.
 func beyond(l lives, deployments []pool) (excess, missing int) {
 	of := map[string]lives{}
 	for _, g := range l.before {
@@ -143,14 +143,14 @@ func beyond(l lives, deployments []pool) (excess, missing int) {
 	return excess, missing
 }
 
-// set is the name of the deployment, by that of a machine, which ends with those of its set and its own.
+// set is the name of the deployment, from the name of a machine, which ends with the suffixes of its set and its own.
 func (g glimpse) set() string {
 	parts := strings.Split(g.name, "-")
 	return strings.Join(parts[:max(len(parts)-2, 0)], "-")
 }
 
-// extremes are the most machines there ever were, those on their way out
-// included, and the fewest that were available.
+// extremes are the largest number of machines at a time, including those in deletion,
+// and the smallest number of available machines.
 func extremes(l lives) (most, least int) {
 	now, available := map[string]glimpse{}, 0
 	take := func(g glimpse) {

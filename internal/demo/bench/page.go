@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// column is a figure as a page shows it.
+// column is a figure on a page.
 type column struct {
 	title string
 	phase string
-	// figure is its name in [Measured.figures].
+	// figure is the name of the figure in [Measured.figures].
 	figure string
-	// each divides the value by the number of machines; scale multiplies it then.
+	// each divides the value by the number of machines, then scale multiplies it.
 	each  bool
 	scale float64
 }
 
-// columns are those of the page's tables.
+// columns are the columns of the page's tables.
 var columns = []column{
 	{title: "created, s", phase: create, figure: "seconds"},
 	{title: "raw client, s", phase: create, figure: "seconds of the raw ceiling with nodes joining"},
@@ -40,13 +40,13 @@ var columns = []column{
 	{title: "CPU per machine, ms", phase: remove, figure: "CPU of the controllers per machine, ms"},
 }
 
-// plot shows figures by the number of machines, one line each.
+// plot shows figures by the number of machines, one line for each figure.
 type plot struct {
 	title, unit string
 	lines       []column
 }
 
-// plots are those of the page. What grows linearly is level in them.
+// plots are the plots of the page. A value that grows linearly is a level line in them.
 var plots = []plot{
 	{"time for each machine created: the controllers, and the raw client", "ms", []column{
 		{phase: create, figure: "seconds", each: true, scale: 1000},
@@ -77,13 +77,13 @@ func (r *Report) Page() string {
 	return out.String()
 }
 
-// pageOf is where the page of the figures in a file is: beside it.
+// pageOf is the page for the figures in a file: it is in the same folder.
 func pageOf(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".md" }
 
-// page are the medians of a report, by subject and figure.
+// page has the medians of a report, by subject and figure.
 type page map[Subject]map[string]float64
 
-// family are the subjects that differ in phase and number of machines only.
+// family are the subjects that differ only in phase and number of machines.
 type family struct {
 	API, BootTime, Distance string
 	Sets                    int
@@ -130,7 +130,7 @@ func (f family) String() string {
 	return out
 }
 
-// value is a figure of a family at a size; false where it was not measured.
+// value is a figure of a family with a number of machines; false if it was not measured.
 func (p page) value(f family, size int, c column) (float64, bool) {
 	v, ok := p[Subject{API: f.API, Phase: c.phase, Machines: size, BootTime: f.BootTime, Distance: f.Distance, Sets: f.Sets}][c.figure]
 	if c.each {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPage: a page has a table for each API with what was measured, the medians of rounds, and plots where there are enough sizes.
+// TestPage: a page has a table for each API with the measured figures and the medians of rounds, and plots if there are enough sizes.
 func TestPage(t *testing.T) {
 	r := &Report{}
 	for i, n := range []int{100, 1000, 500} {
@@ -32,7 +32,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageIsCurrent: the page in the documentation is that of the figures beside it.
+// TestPageIsCurrent: the page in the documentation fits the figures beside it.
 func TestPageIsCurrent(t *testing.T) {
 	const folder = "../../../docs/"
 	r, err := Load(folder + "figures.json")

@@ -19,10 +19,10 @@ const (
 	die    = "dead"
 )
 
-// programs are those of the controllers.
+// programs are the programs of the controllers.
 var programs = []string{fleet.Sets, fleet.Machines}
 
-// startControllers starts both programs and waits until their caches are full
+// startControllers starts both programs and waits until their caches are filled
 // and no controller has work.
 func (s *session) startControllers(ctx context.Context) error {
 	for _, program := range programs {
@@ -58,7 +58,7 @@ func ready(ctx context.Context, address string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// alive is an error when a controller has ended.
+// alive returns an error if a controller has ended.
 func (s *session) alive() error {
 	for _, c := range s.plane.Controllers {
 		if !c.Alive() {
@@ -68,7 +68,7 @@ func (s *session) alive() error {
 	return nil
 }
 
-// task is what a phase measures: how it is asked for, and when it is done.
+// task is what a phase measures: how it begins, and when it is done.
 type task struct {
 	phase string
 	ask   func(context.Context) error
@@ -83,8 +83,8 @@ func (s *session) removing() task {
 	return task{remove, func(ctx context.Context) error { return s.plane.scaleAll(ctx, s.shape.sets(0)) }, s.allGone}
 }
 
-// phase asks for the task, waits for its end and for quiet, and reads from the
-// audit log what happened.
+// phase begins the task, waits for its end and until nothing writes, and reads the
+// results from the audit log.
 func (s *session) phase(ctx context.Context, t task, bounds ceilings) (Measured, error) {
 	if err := resetPeak(s.plane.Controllers); err != nil {
 		return Measured{}, err
@@ -124,8 +124,8 @@ func (p *plane) scale(ctx context.Context, path string, replicas int) error {
 	return nil
 }
 
-// await asks until the state is reached: rarely, for asking costs the control
-// plane, and when exactly it was reached is read from the audit log.
+// await checks until the state is reached. It checks rarely, because that costs the
+// control plane; the audit log has the exact time.
 func (s *session) await(whole context.Context, reached func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(whole, s.Timeout)
 	defer cancel()
@@ -135,7 +135,7 @@ func (s *session) await(whole context.Context, reached func(context.Context) (bo
 			return nil
 		}
 		if err := whole.Err(); err != nil {
-			return err // it was interrupted
+			return err // the user interrupted it
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("not done after %s: %s", s.Timeout, s.standing())
@@ -156,7 +156,7 @@ func (s *session) allRunning() func(context.Context) (bool, error) {
 	return settled(s.shape.sets(s.machines), s.plane.running, s.everyoneReady)
 }
 
-// everyoneReady asks every machine and node.
+// everyoneReady checks every machine and node.
 func (s *session) everyoneReady(ctx context.Context) (bool, error) {
 	all, err := s.plane.Census(ctx)
 	if err != nil || len(all) != s.machines {
@@ -179,7 +179,7 @@ func (s *session) allGone(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// standing says how far the machines are, for an error message.
+// standing describes the state of the machines, for an error message.
 func (s *session) standing() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -197,7 +197,7 @@ func (s *session) standing() string {
 	return fmt.Sprintf("%d machines, by phase and readiness of the node: %v%s", len(all), count, why)
 }
 
-// rest counts the controllers' writes while nothing is to be done.
+// rest counts the controllers' writes while there is nothing to do.
 func (s *session) rest(ctx context.Context) (int, error) {
 	s.logf("counting writes at rest for %s", s.Rest)
 	begin := time.Now()

@@ -13,11 +13,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// plane is a control plane and a client that adds nothing to what is sent:
-// bodies are bytes, answers are not looked at, nothing is throttled.
+// plane is a control plane with a client without overhead: bodies are bytes, answers are
+// not read, and nothing is throttled.
 type plane struct {
 	*fleet.Fleet
-	// near is for looks, raw for what is measured.
+	// near is for observation, raw for measured requests.
 	near, raw rest.Interface
 	audit     *auditLog
 }
@@ -55,7 +55,7 @@ func (p *plane) prepare(ctx context.Context, s *shape, sets []string) error {
 	return p.createFor(ctx, s.Prepare, sets)
 }
 
-// createFor creates objects, those that name a set once for each set.
+// createFor creates objects. Objects that name a set are created once for each set.
 func (p *plane) createFor(ctx context.Context, objects []json.RawMessage, sets []string) error {
 	for _, object := range objects {
 		_, err := each(ofSets(object, sets), func(one json.RawMessage) error { return p.Create(ctx, one) })
@@ -79,14 +79,14 @@ func (p *plane) get(ctx context.Context, path string, into any, parameters ...st
 	return json.Unmarshal(raw, into)
 }
 
-// any reports whether the collection has an object at all.
+// any reports whether the collection has any object.
 func (p *plane) any(ctx context.Context, path string) (bool, error) {
 	var list struct{ Items []json.RawMessage }
 	err := p.get(ctx, path, &list, "limit", "1")
 	return len(list.Items) > 0, err
 }
 
-// quiet waits until no client has written for two seconds, leases aside.
+// quiet waits until no client has written for two seconds, except leases.
 // After patience it returns the clients that still write.
 func (p *plane) quiet(ctx context.Context, patience time.Duration) (restless string, err error) {
 	const calm = 2 * time.Second

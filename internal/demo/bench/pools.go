@@ -6,14 +6,14 @@ import (
 	"encoding/json"
 )
 
-// pool is one of the sets, or deployments, that the machines are spread over.
+// pool is one of the sets or deployments over which the machines are spread.
 type pool struct {
-	// path is that of the object called name, machines are how many it is to have.
+	// path is the path of the object with the name, machines is the number that it wants.
 	path, name string
 	machines   int
 }
 
-// pools spreads machines over the objects of a resource, as evenly as can be.
+// pools spreads machines over the objects of a resource as evenly as possible.
 func (s *shape) pools(resource string, machines int) []pool {
 	names := setNames(s.Sets)
 	out := make([]pool, len(names))
@@ -27,7 +27,7 @@ func (s *shape) pools(resource string, machines int) []pool {
 func (s *shape) sets(machines int) []pool        { return s.pools(s.Set.Resource, machines) }
 func (s *shape) deployments(machines int) []pool { return s.pools(s.Roll.Resource, machines) }
 
-// setNames are those of n sets, or deployments.
+// setNames are the names of n sets or deployments.
 func setNames(n int) []string {
 	if n <= 1 {
 		return []string{"bench"}
@@ -35,7 +35,7 @@ func setNames(n int) []string {
 	return names("bench", n)
 }
 
-// ofSets makes of an object that names a set one for each set. An object that names none stays alone.
+// ofSets copies an object that names a set for each set. An object that names no set stays alone.
 func ofSets(object json.RawMessage, names []string) (out []json.RawMessage) {
 	if !bytes.Contains(object, []byte("SET")) {
 		return []json.RawMessage{object}
@@ -56,7 +56,7 @@ func eachPool(pools []pool, do func(pool) error) error {
 	return err
 }
 
-// settled reports whether all pools are done, and then. It asks the first that was not when it was asked last, because that is cheap.
+// settled reports whether all pools are done, and then the condition `then`. It first asks the pool that was not done at the last call, because that is cheap.
 func settled(pools []pool, done func(context.Context, pool) (bool, error), then func(context.Context) (bool, error)) func(context.Context) (bool, error) {
 	next := 0
 	return func(ctx context.Context) (bool, error) {
@@ -65,19 +65,19 @@ func settled(pools []pool, done func(context.Context, pool) (bool, error), then 
 				return false, err
 			}
 		}
-		next = 0 // of a pool that was done before it noticed what was asked for
+		next = 0 // a pool may have been done before it noticed the request
 		return then(ctx)
 	}
 }
 
-// running reports whether a set says that its machines are ready.
+// running reports whether a set's status says that its machines are ready.
 func (p *plane) running(ctx context.Context, one pool) (bool, error) {
 	var set struct{ Status struct{ ReadyReplicas int } }
 	err := p.get(ctx, one.path, &set)
 	return set.Status.ReadyReplicas == one.machines, err
 }
 
-// rolled reports whether a deployment says that its rollout is complete.
+// rolled reports whether a deployment's status says that its rollout is complete.
 func (p *plane) rolled(ctx context.Context, one pool) (bool, error) {
 	var d standing
 	err := p.get(ctx, one.path, &d)

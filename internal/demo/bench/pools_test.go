@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestPools: machines are spread evenly over sets that have names of their own.
+// TestPools: machines are spread evenly over sets with different names.
 func TestPools(t *testing.T) {
 	for _, c := range []struct{ sets, machines int }{{0, 7}, {1, 7}, {3, 7}, {10, 10}, {4, 0}} {
 		shape, err := shapeOf(provider.OpenShift, 0, 0)

@@ -9,14 +9,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// usage is what the controllers have used, both programs together.
+// usage is what both controller programs together have used.
 type usage struct {
 	cpuSeconds float64
-	// rss and peakRSS are in bytes; the peak is that since resetPeak.
+	// rss and peakRSS are in bytes; the peak is the peak since resetPeak.
 	rss, peakRSS int64
 }
 
-// ticks per second in /proc: the same on every Linux that Go runs on.
+// ticks per second in /proc: this number is the same on every Linux on which Go runs.
 const ticks = 100
 
 func usageOf(controllers []*fleet.Controller) (usage, error) {
@@ -46,7 +46,7 @@ func cpuSeconds(pid int) (float64, error) {
 }
 
 // readStat reads user and system time, fields 14 and 15 of stat. The second
-// field is the name in parentheses, which may hold anything.
+// field is the name in parentheses, which may contain any character.
 func readStat(raw []byte) (seconds float64, err error) {
 	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
 	if len(fields) < 13 {
@@ -88,7 +88,7 @@ func readStatus(raw []byte) (map[string]int64, error) {
 	return out, nil
 }
 
-// resetPeak makes the peaks begin anew at what is in use now.
+// resetPeak resets the peaks to the memory that is in use now.
 func resetPeak(controllers []*fleet.Controller) error {
 	for _, c := range controllers {
 		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.PID), []byte("5"), 0); err != nil {

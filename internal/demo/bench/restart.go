@@ -9,26 +9,26 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// Rest is what the controllers do while all machines run and nothing is to be done.
+// Rest is what the controllers do while all machines run and there is nothing to do.
 type Rest struct {
-	// Percent is the part of a core that they take.
+	// Percent is the part of a core that they use.
 	Percent float64 `json:"percent"`
-	// Restarted is what a restart takes then.
+	// Restarted is the cost of a restart during that time.
 	Restarted *Restarted `json:"restarted,omitempty"`
 }
 
-// Restarted is what it takes until controllers that were stopped and started again, while all machines ran, are at work.
+// Restarted is the cost of a restart of the controllers while all machines run.
 type Restarted struct {
-	// Seconds are those from their end until the infrastructure is asked for the successor of a machine that was deleted meanwhile.
+	// Seconds is the time from the controllers' end to the creation call for the successor of a machine that was deleted meanwhile.
 	Seconds float64 `json:"seconds"`
-	// Writes are those of the controllers until nothing more is written, that one machine's included.
+	// Writes are the controllers' writes until nothing more is written, including those for the one machine.
 	Writes int `json:"writes"`
 }
 
-// stopGrace is how long a controller may take to finish what it has in hand.
+// stopGrace is how long a controller may take to finish its work.
 const stopGrace = 10 * time.Second
 
-// restart stops the controllers as an update does, deletes one machine, and starts them again.
+// restart stops the controllers, like an update, deletes one machine, and starts them again.
 func restart(ctx context.Context, s *session) (*Restarted, error) {
 	s.logf("restarting the controllers")
 	all, err := s.plane.Census(ctx)
@@ -61,7 +61,7 @@ func restart(ctx context.Context, s *session) (*Restarted, error) {
 	return restarted(s.plane.audit.since(begin), stopped)
 }
 
-// restarted reads from what was written what a restart took.
+// restarted computes the cost of a restart from the writes.
 func restarted(writes []write, stopped time.Time) (*Restarted, error) {
 	r := &Restarted{}
 	for _, w := range writes {

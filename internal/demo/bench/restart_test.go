@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// TestRestarted: what counts is when the infrastructure is asked for the successor, and all that the controllers write.
+// TestRestarted: the result is the time of the creation call for the successor, and the number of all writes of the controllers.
 func TestRestarted(t *testing.T) {
 	at := func(seconds int, program, verb, resource string) write {
 		asked := time.Unix(int64(seconds), 0)

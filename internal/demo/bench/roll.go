@@ -7,10 +7,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// lateEvents is after how long the last event about a rollout has come.
+// lateEvents is the time after which the last event about a rollout has been written.
 const lateEvents = 6 * time.Second
 
-// prepareRoll makes the deployments, without machines.
+// prepareRoll creates the deployments, without machines.
 func (s *session) prepareRoll(ctx context.Context) error {
 	return s.plane.createFor(ctx, s.shape.Roll.Prepare, setNames(s.Sets))
 }
@@ -33,14 +33,14 @@ func (s *session) measureRoll(ctx context.Context, report *Report) error {
 		return err
 	}
 	report.add(rolled, s.Log)
-	// Events about the sizes of sets are gathered, and come that much later.
+	// Events about the sizes of sets are aggregated, and are written this much later.
 	if err := pause(ctx, lateEvents); err != nil {
 		return err
 	}
 	return s.restIfAsked(ctx, report)
 }
 
-// rollingPhase is a phase whose bounds on machines are looked after.
+// rollingPhase is a phase that also checks the bounds on machines.
 func (s *session) rollingPhase(ctx context.Context, bounds ceilings) (Measured, error) {
 	recording, err := s.record(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *session) changeTemplates(ctx context.Context) error {
 	return eachPool(s.shape.deployments(s.machines), func(p pool) error { return client.patch(p.path, s.shape.Roll.Change) })
 }
 
-// standing is how far the deployment's status says that it is.
+// standing is the progress in the deployment's status.
 type standing struct {
 	Metadata struct{ Generation int64 }
 	Status   struct {
@@ -88,8 +88,8 @@ func (s *session) rolledOut() func(context.Context) (bool, error) {
 	return settled(s.shape.deployments(s.machines), s.plane.rolled, s.everyoneReady)
 }
 
-// judgeRoll fills in what the audit log tells of a rolling update. It is done
-// when the last machine is, and the deployment says so.
+// judgeRoll fills in the results of a rolling update from the audit log. The update is
+// done when the last machine is replaced and the deployment reports it.
 func judgeRoll(m *Measured, bounds ceilings, w window) (end time.Time) {
 	for _, kind := range []string{"patch machines", "patch machines/status", "delete nodes"} {
 		end = latest(end, lastOf(w.until(), fleet.Machines, kind))

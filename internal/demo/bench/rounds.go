@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// String names it for people.
+// String is the name of the subject for people.
 func (s Subject) String() string {
 	out := fmt.Sprintf("%s: %s %d machines", s.API, s.Phase, s.Machines)
 	if s.Sets > 1 {
@@ -26,7 +26,7 @@ func (s Subject) String() string {
 	return out
 }
 
-// subjects are those of the runs, in the order in which they were measured first.
+// subjects are the subjects of the runs, in the order in which they were first measured.
 func (r *Report) subjects() (all []Subject) {
 	for _, m := range r.Runs {
 		if s := m.Subject; !slices.Contains(all, s) {
@@ -36,7 +36,7 @@ func (r *Report) subjects() (all []Subject) {
 	return all
 }
 
-// of returns the runs of a subject: one for each round.
+// of returns the runs of a subject, one for each round.
 func (r *Report) of(s Subject) (runs []Measured) {
 	for _, m := range r.Runs {
 		if m.Subject == s {
@@ -46,16 +46,16 @@ func (r *Report) of(s Subject) (runs []Measured) {
 	return runs
 }
 
-// summary is a figure over all rounds: its value is the median.
+// summary is a figure over all rounds. Its value is the median.
 type summary struct {
 	figure
 	least, most float64
 	rounds      int
-	// before is the median of an earlier report, where that has the figure.
+	// before is the median of an earlier report, if that report has the figure.
 	before *float64
 }
 
-// summaries are the figures of a subject. A figure that some rounds lack is the median of those that have it.
+// summaries are the figures of a subject. If some rounds lack a figure, its median is the median of the other rounds.
 func summaries(runs, before []Measured) (all []summary) {
 	values, earlier := figuresByName(runs), figuresByName(before)
 	seen := map[string]bool{}
@@ -88,14 +88,14 @@ func figuresByName(runs []Measured) map[string][]float64 {
 	return out
 }
 
-// median is the value in the middle, or the mean of the two that are.
+// median is the value in the middle, or the mean of the two values in the middle.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// row is that of a figure, with the least and the most of the rounds where there are several, and the median of an earlier report.
+// row is the row of a figure. It has the least and the most if there are several rounds, and the median of an earlier report.
 func (s summary) row(several, compared bool) string {
 	out := s.figure.row()
 	if several {
@@ -115,7 +115,7 @@ func (s summary) row(several, compared bool) string {
 	return out
 }
 
-// meanWrites are those of all rounds.
+// meanWrites are the mean writes of all rounds.
 func meanWrites(runs []Measured, of func(*Measured) map[string]float64) map[string]float64 {
 	out := map[string]float64{}
 	for i := range runs {
@@ -142,7 +142,7 @@ func Load(file string) (*Report, error) {
 	return r, nil
 }
 
-// Store writes the report to a file, and its page beside that. Figures that the file has of what this report did not measure are kept.
+// Store writes the report to a file and its page beside the file. It keeps figures in the file that this report did not measure.
 func (r *Report) Store(file string) error {
 	next := *r
 	if r.Before != nil {

@@ -19,7 +19,7 @@ func created(seconds float64) Measured {
 	return m
 }
 
-// lines are those of the printed report that contain a text, with single spaces.
+// lines are the lines of the printed report that contain a text, with single spaces.
 func lines(t *testing.T, r *Report, text string) (out []string) {
 	t.Helper()
 	var printed strings.Builder
@@ -34,7 +34,7 @@ func lines(t *testing.T, r *Report, text string) (out []string) {
 	return out
 }
 
-// TestRounds: of several rounds the median counts, beside the least and the most, and the median of before.
+// TestRounds: the report has the median of several rounds, the least, the most, and the median of an earlier report.
 func TestRounds(t *testing.T) {
 	r := &Report{Runs: []Measured{created(12), created(30), created(10)}}
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestStore: figures are kept in a file, and those of what was not measured again stay.
+// TestStore: a file keeps figures, also those that were not measured again.
 func TestStore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "figures.json")
 	if none, err := Load(file); none != nil || err != nil {

@@ -18,28 +18,28 @@ import (
 //go:embed shapes/*.yaml
 var shapes embed.FS
 
-// shape is how an API spells what the bench needs.
+// shape has the objects of an API that the bench needs.
 type shape struct {
 	API string `json:"-"`
-	// Sets are over how many sets the machines are spread; 0 for one.
+	// Sets is the number of sets over which the machines are spread; 0 for one.
 	Sets      int    `json:"-"`
 	Version   string `json:"-"`
 	Namespace string `json:"namespace"`
-	// Cluster is the ownership scope of the set's instances.
+	// Cluster is the cluster in the owner tags of the set's instances.
 	Cluster string `json:"cluster"`
-	// Set is the resource of the sets that are scaled, Prepare are the objects that they need, and
-	// a set itself with no replicas.
+	// Set is the resource of the sets that are scaled. Prepare are the objects that the sets need, and a set with no
+	// replicas.
 	Set     struct{ Resource string } `json:"set"`
 	Prepare []json.RawMessage         `json:"prepare"`
 	// Roll is the deployment of a rolling update.
 	Roll struct {
 		Resource string
 		// Prepare are the objects that it needs, and the deployment with no
-		// replicas, Change is what makes it replace its machines.
+		// replicas. Change is the patch that makes it replace its machines.
 		Prepare []json.RawMessage
 		Change  json.RawMessage
 	} `json:"roll"`
-	// Impatient is what has to be changed in a set, so that its machines fail soon after their nodes; empty for nothing.
+	// Impatient is the patch with which the machines of a set fail soon after their nodes; empty for no patch.
 	Impatient json.RawMessage `json:"impatient"`
 	// Check is a MachineHealthCheck over all machines of the sets.
 	Check json.RawMessage `json:"check"`
@@ -54,7 +54,7 @@ type shape struct {
 	Released    body `json:"released"`
 }
 
-// body is JSON in which NAME stands for a machine.
+// body is JSON in which NAME is replaced by the name of a machine.
 type body json.RawMessage
 
 // UnmarshalJSON keeps the text.
@@ -78,7 +78,7 @@ func shapeOf(api string, bootTime, bootSpread time.Duration) (*shape, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	raw = bytes.ReplaceAll(raw, []byte("BOOT_TIME"), []byte(bootTime.String()))
-	if bootSpread == 0 { // earlier versions, which --bin may name, do not know the field
+	if bootSpread == 0 { // earlier versions, which --bin may name, do not know this field
 		raw = spreadField.ReplaceAll(raw, nil)
 	}
 	raw = bytes.ReplaceAll(raw, []byte("BOOT_SPREAD"), []byte(bootSpread.String()))
@@ -89,15 +89,15 @@ func shapeOf(api string, bootTime, bootSpread time.Duration) (*shape, error) {
 	return s, nil
 }
 
-// path is that of a collection of the API.
+// path is the path of a collection of the API.
 func (s *shape) path(resource string) string {
 	return "/apis/" + s.API + "/" + s.Version + "/namespaces/" + s.Namespace + "/" + resource
 }
 
 func (s *shape) machine(name string) string { return s.path("machines") + "/" + name }
 
-// checks is where health checks of the machines are: they are of one API,
-// whichever the machines are of.
+// checks is the path of the health checks of the machines. Health checks belong to one
+// API, whichever API the machines belong to.
 func (s *shape) checks() string {
 	var of schema.GroupVersion
 	for _, api := range apis.All {

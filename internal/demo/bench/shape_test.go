@@ -20,7 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// kinds are the types of what the shapes hold, by API and kind.
+// kinds are the types of the objects in the shapes, by API and kind.
 var kinds = map[string]map[string]func() any{
 	provider.OpenShift: {
 		"Machine": func() any { return &machinev1.Machine{} }, "MachineSet": func() any { return &machinev1.MachineSet{} },
@@ -32,7 +32,7 @@ var kinds = map[string]map[string]func() any{
 	},
 }
 
-// strict reads raw without letting a misspelt field pass.
+// strict decodes raw and refuses unknown fields.
 func strict(t *testing.T, what string, raw []byte, into any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -94,7 +94,7 @@ func TestShapesNameTheMachine(t *testing.T) {
 	}
 }
 
-// The ceiling moves as many machines at a time as the deployments may.
+// The ceiling replaces as many machines at a time as the deployments may.
 func TestShapesRollWithTheSurgeOfTheCeiling(t *testing.T) {
 	for api := range kinds {
 		s, err := shapeOf(api, 0, 0)

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// reading is what the controllers had used at a moment.
+// reading is what the controllers had used up to a moment.
 type reading struct {
 	at             time.Time
 	sets, machines usage
@@ -37,10 +37,10 @@ func (s *session) reading() (r reading, err error) {
 	return r, nil
 }
 
-// counters are what is counted elsewhere, from the beginning on.
+// counters are values that others count, from the beginning.
 type counters struct{ passes, renewals int }
 
-// counters reads them. That costs the controllers something.
+// counters reads them, which costs the controllers some CPU.
 func (s *session) counters(ctx context.Context) (c counters, err error) {
 	if err := s.plane.audit.read(); err != nil {
 		return c, err
@@ -50,7 +50,7 @@ func (s *session) counters(ctx context.Context) (c counters, err error) {
 	return c, err
 }
 
-// stretch measures for its part of the window.
+// stretch measures one stretch of the window.
 func (s *session) stretch(ctx context.Context) (out Stretch, err error) {
 	if err := resetPeak(s.plane.Controllers); err != nil {
 		return out, err
@@ -87,7 +87,7 @@ func (s *session) stretch(ctx context.Context) (out Stretch, err error) {
 	return out, nil
 }
 
-// used is what was used from one moment to another.
+// used is what was used between two readings.
 func used(from, to reading) Stretch {
 	return Stretch{
 		Seconds:    to.at.Sub(from.at).Seconds(),
@@ -96,13 +96,13 @@ func used(from, to reading) Stretch {
 	}
 }
 
-// wanted is how many heartbeats of evenly spread hearts are sure to fall into a
-// time.
+// wanted is how many heartbeats of evenly spread nodes certainly fall into a
+// duration.
 func wanted(d time.Duration, machines int) int {
 	return int(d / (period / time.Duration(machines)))
 }
 
-// count takes in the writes of a stretch.
+// count adds the writes of a stretch.
 func (s *Stretch) count(writes []write) {
 	s.Writes = map[string]int{}
 	for _, w := range writes {
@@ -116,10 +116,10 @@ func (s *Stretch) count(writes []write) {
 	}
 }
 
-// percent is the share of one core that so many seconds of CPU are.
+// percent is the share of one core, in percent, that the seconds of CPU are.
 func (s *Stretch) percent(cpuSeconds float64) float64 { return 100 * cpuSeconds / s.Seconds }
 
-// together sums stretches up.
+// together adds up stretches.
 func together(all []Stretch) Stretch {
 	sum := Stretch{Writes: map[string]int{}}
 	for _, s := range all {
@@ -144,7 +144,7 @@ func together(all []Stretch) Stretch {
 // healthChecks is the controller of MachineHealthChecks in metrics.
 const healthChecks = "machinehealthcheck.machine.openshift.io"
 
-// passes asks a program how often a controller of it has looked at an object.
+// passes is how often a controller of the program has reconciled an object.
 func passes(ctx context.Context, address, controller string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
 	if err != nil {
@@ -161,8 +161,8 @@ func passes(ctx context.Context, address, controller string) (int, error) {
 	return readPasses(answer.Body, controller)
 }
 
-// readPasses sums up, whatever their result, the passes that metrics in the text
-// format report. The series exist from the start, with zeroes: missing series
+// readPasses adds up the passes that metrics in the text format report, whatever
+// their result. The series exist from the start with the value 0: missing series
 // are an error.
 func readPasses(r io.Reader, controller string) (sum int, err error) {
 	const series = "controller_runtime_reconcile_total"
@@ -180,7 +180,7 @@ func readPasses(r io.Reader, controller string) (sum int, err error) {
 		}
 	}
 	if !found {
-		return 0, fmt.Errorf("the metrics tell nothing of passes of the controller %s", controller)
+		return 0, fmt.Errorf("the metrics have no passes of the controller %s", controller)
 	}
 	return sum, nil
 }

@@ -9,33 +9,33 @@ import (
 	"text/tabwriter"
 )
 
-// Budgets of a machine fleet.
+// The budgets of a fleet of machines.
 const (
-	// The raw client's time, and so many times as long. A roll also waits for what a surge of a tenth bounds.
+	// Multiples of the raw client's time. A roll also waits because its surge is a tenth.
 	createRatioBudget = 1.05
 	removeRatioBudget = 1.15
 	rollRatioBudget   = 1.25
-	writesBudget      = 5.0  // machines and nodes, per machine created or deleted; one replaced is both
-	setWritesBudget   = 0.1  // sets, per machine, at 1000; of a rollout, those of status
-	eventsBudget      = 2.0  // per machine created or deleted
-	decisionBudget    = 10.0 // milliseconds, about 5000 machines
-	cloudRatioBudget  = 1.1  // of the time from the scale until the infrastructure is asked
+	writesBudget      = 5.0  // writes to machines and nodes per created or deleted machine; a replaced machine counts as both
+	setWritesBudget   = 0.1  // writes to sets per machine, at 1000; of a rollout, the status writes
+	eventsBudget      = 2.0  // per created or deleted machine
+	decisionBudget    = 10.0 // milliseconds, for 5000 machines
+	cloudRatioBudget  = 1.1  // of the time from the scale to the creation call
 	runningP99Budget  = 3.0  // with a boot time, when nothing else competes, bootedP99Budget
 	bootedP99Budget   = 1.0
-	aloneP99Budget    = 1.0  // beyond what the infrastructure takes, which is next to nothing here
-	createCPUBudget   = 12.0 // milliseconds for each machine
+	aloneP99Budget    = 1.0  // beyond the time of the infrastructure, which is almost 0 here
+	createCPUBudget   = 12.0 // milliseconds per machine
 	removeCPUBudget   = 6.0
 	memoryBudget      = 30 << 10 // bytes per machine
-	lossBudget        = 10.0     // percent of the throughput, by drains that are blocked
+	lossBudget        = 10.0     // percent of the throughput, lost by blocked drains
 	heartbeatsBudget  = 5.0      // percent of a core, at 1000 nodes
-	missingBudget     = 5.0      // percent of the heartbeats: with fewer, their cost tells little
+	missingBudget     = 5.0      // percent of the heartbeats: if more are missing, the cost means little
 	restCPUBudget     = 3.0      // percent of a core, at 10,000 machines
 	restartBudget     = 20.0     // seconds, at 10,000 machines
-	// restartWritesBudget is what a machine that is replaced costs, and some events.
+	// restartWritesBudget is the writes of one replaced machine and some events.
 	restartWritesBudget = 25.0
 )
 
-// figure is a measure beside its budget; a negative value means no budget.
+// figure is a measured value with its budget; a negative budget means no budget.
 type figure struct {
 	name          string
 	value, budget float64
@@ -55,14 +55,14 @@ func (f figure) row() string {
 	return fmt.Sprintf("  %s\t"+f.format+"\t%s\t%s", f.name, f.value, budget, mark)
 }
 
-// Print writes the report for people: each figure with its budget, and a mark
-// where that is exceeded.
+// Print writes the report for people: each figure with its budget, and a mark if the
+// figure exceeds the budget.
 func (r *Report) Print(w io.Writer) error {
 	for _, c := range r.Clouds {
 		c.print(w)
 	}
 	if len(r.Clouds) > 0 {
-		return nil // nothing else is measured with them
+		return nil // such a run measures nothing else
 	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	r.printRuns(tw)
@@ -89,7 +89,7 @@ func (r *Report) Print(w io.Writer) error {
 		fmt.Fprintln(tw, figure{name + "p99, ms", 1000 * d.Seconds.P99, decisionBudget, "%.2f"}.row())
 	}
 	if len(r.Blocked)+len(r.Heartbeats) > 0 {
-		return tw.Flush() // rest is not measured with them
+		return tw.Flush() // such a run does not measure rest
 	}
 	fmt.Fprintln(tw, figure{"API writes per minute at rest", float64(r.WritesAtRest), 0, "%.0f"}.row())
 	return tw.Flush()
@@ -128,7 +128,7 @@ func (m *Measured) figures() []figure {
 	)
 }
 
-// affected is how many machines the phase is about: all, or those whose nodes die.
+// affected is the number of machines of the phase: all, or those whose nodes die.
 func (m *Measured) affected() int {
 	if m.Dead != nil {
 		return m.Dead.Nodes
@@ -136,7 +136,7 @@ func (m *Measured) affected() int {
 	return m.Machines
 }
 
-// cpuBudget is that for each machine, in milliseconds.
+// cpuBudget is the budget per machine, in milliseconds.
 func (m *Measured) cpuBudget() float64 {
 	switch m.Phase {
 	case create:
@@ -147,9 +147,9 @@ func (m *Measured) cpuBudget() float64 {
 	return -1
 }
 
-// ratios are how long it took beside the raw client. For machines that are created
-// the one counts whose nodes join meanwhile, as theirs do; of the other the nodes were
-// there before.
+// ratios are the times in relation to the raw client. For created machines the ratio to
+// the raw client whose nodes join counts, because the controllers' nodes join, too. The
+// nodes of the plain raw client existed before.
 func (m *Measured) ratios() []figure {
 	out := []figure{{"seconds", m.Seconds, -1, "%.2f"}}
 	raw, joining := removeRatioBudget, -1.0
@@ -192,8 +192,8 @@ func (b *Blocked) figures() []figure {
 	}
 }
 
-// figures hold the whole of machine-controller-manager to the budget of the
-// health check alone: what a watch of nodes costs is the check's as well.
+// figures compares the whole of machine-controller-manager to the budget of the
+// health check: the watch of nodes is needed for the check, too.
 func (h *Heartbeats) figures() []figure {
 	with, without := &h.With, &h.Without
 	seconds := with.Seconds + without.Seconds
@@ -223,11 +223,11 @@ func total(writes map[string]int) (sum int) {
 	return sum
 }
 
-// machineKinds are what a machine is written to.
+// machineKinds are the resources to which writes about a machine go.
 var machineKinds = []string{"machines", "machines/status", "nodes", "nodes/status"}
 
-// rolling are the figures of a rolling update. A machine that is replaced is
-// one created and one deleted.
+// rolling are the figures of a rolling update. A replaced machine is one created and
+// one deleted machine.
 func (m *Measured) rolling() []figure {
 	return []figure{
 		{"seconds from the last machine until the deployment is complete", m.Roll.ToldSeconds, -1, "%.2f"},
@@ -285,7 +285,7 @@ func (m *Measured) runningBudget() float64 {
 	return runningP99Budget
 }
 
-// sum adds up the writes of some resources, whatever the verb.
+// sum adds up the writes to some resources, for all verbs.
 func sum(writes map[string]float64, resources ...string) (total float64) {
 	for what, n := range writes {
 		_, resource, _ := strings.Cut(what, " ")

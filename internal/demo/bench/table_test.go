@@ -40,7 +40,7 @@ func TestSumAndList(t *testing.T) {
 	}
 }
 
-// rolled is a rolling update that keeps to everything.
+// rolled is a rolling update within all bounds and budgets.
 func rolled() Measured {
 	return Measured{
 		Subject: Subject{API: "machine.sapcloud.io", Phase: roll, Machines: 10}, Ratio: 1.2,
@@ -95,8 +95,8 @@ func TestPrintMarksWhatIsExceeded(t *testing.T) {
 	}
 }
 
-// TestRatioThatCounts: machines that are created are held to the raw client whose nodes
-// join as theirs do, all others to the plain one.
+// TestRatioThatCounts: created machines are compared to the raw client whose nodes join, as
+// their nodes do, all others to the plain raw client.
 func TestRatioThatCounts(t *testing.T) {
 	cases := []struct {
 		phase        string

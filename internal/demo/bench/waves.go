@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// surgeOf is by how many machines a rolling update may exceed the wanted
-// number: a tenth, rounded up, as the deployments of the shapes say.
+// surgeOf is how many machines a rolling update may have above the wanted number: a
+// tenth, rounded up, as in the deployments of the shapes.
 func surgeOf(machines int) int { return (machines + 9) / 10 }
 
-// waveCeilings are the times that the raw client takes to replace all machines
-// within the same bounds.
+// waveCeilings are the times in which the raw client replaces all machines within the
+// same bounds.
 func (s *session) waveCeilings(ctx context.Context) (c ceilings, err error) {
 	s.logf("measuring the raw ceiling")
 	if _, err = s.ceiling(ctx, "warm", warmUp, false); err != nil {
@@ -44,9 +44,9 @@ func (s *session) waveCeilings(ctx context.Context) (c ceilings, err error) {
 	return c, s.quiet(ctx)
 }
 
-// wavesOf replaces old machines by new ones, as many at a time as surge
-// allows: each wave is created, and ready where nodes join, before as many old
-// ones are deleted, and those do not exist any more before the next wave is created.
+// wavesOf replaces old machines by new ones in waves of the size of the surge. Each wave
+// is created, and is ready if nodes join, before the same number of old machines is
+// deleted. The old machines no longer exist before the next wave is created.
 func (s *session) wavesOf(ctx context.Context, old, fresh []string, joining bool) (time.Duration, error) {
 	if err := s.quiet(ctx); err != nil {
 		return 0, err
@@ -71,8 +71,8 @@ func (s *session) wavesOf(ctx context.Context, old, fresh []string, joining bool
 	return time.Since(begin), nil
 }
 
-// awaitNodes waits until the nodes are Ready, by what the audit log shows after
-// its first mark writes.
+// awaitNodes waits until the nodes are Ready, according to the audit log after its
+// first mark writes.
 func (s *session) awaitNodes(ctx context.Context, names []string, mark int) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Programs of the box, by the names of their files.
+// The programs of the box, by the names of their files.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -15,12 +15,12 @@ const (
 	Scheduler         = "kube-scheduler"
 	Kubectl           = "kubectl"
 	Kwok              = "kwok"
-	Kubelet           = "kubelet" // a real one, for those who bring a container runtime
+	Kubelet           = "kubelet" // a real kubelet, for users with a container runtime
 	Hollow            = "hollow"
 )
 
-// AssetsEnv names the folder of programs that a user brings along. It is controller-runtime's variable, so that the same
-// folder serves envtest.
+// AssetsEnv names the folder of the user's own programs. It is controller-runtime's variable, so that the same folder works with
+// envtest.
 const AssetsEnv = "KUBEBUILDER_ASSETS"
 
 // Programs lists every program of the box.
@@ -30,9 +30,9 @@ func Programs() []string {
 
 // Assets are programs ready to run.
 type Assets struct {
-	// Dir is the box's own folder, or the user's where it has everything that was asked for. It is a valid KUBEBUILDER_ASSETS.
+	// Dir is the box's own folder, or the user's folder if it has all requested programs. It is a valid KUBEBUILDER_ASSETS.
 	Dir string
-	// UserDir is the folder of the user's KUBEBUILDER_ASSETS, whose programs take precedence; "" without one.
+	// UserDir is the folder of the user's KUBEBUILDER_ASSETS, whose programs take precedence; "" by default.
 	UserDir string
 }
 
@@ -52,7 +52,7 @@ func (a Assets) Path(program string) (string, error) {
 	return "", fmt.Errorf("no program %s in %s", program, strings.Join(searched, " or "))
 }
 
-// missingFrom names the programs that the folder does not hold.
+// missingFrom names the programs that are not in the folder.
 func missingFrom(dir string, programs []string) []string {
 	var missing []string
 	for _, program := range programs {

@@ -18,12 +18,12 @@ import (
 // buildPackage is the multi-call program in the dev module.
 const buildPackage = "./box"
 
-// buildTags is what Kubernetes' own releases are built with. Without it the linker keeps all of net/trace's templates and
-// with them most dead code: 150 MB instead of 89 for the API server.
+// buildTags are the tags of Kubernetes' own releases. Without them the linker keeps all templates of net/trace, and therefore
+// most dead code: the API server has 150 MB instead of 89.
 const buildTags = "grpcnotrace"
 
-// buildFlags are the arguments of "go build" between its name and the output. The version is stamped because clients
-// parse it: without it, it reads v0.0.0-master+$Format:%H$.
+// buildFlags are the arguments of "go build" between its name and the output. They set the version, because clients parse it:
+// the default is v0.0.0-master+$Format:%H$.
 func buildFlags(kubernetes string) []string {
 	major, minor, _ := strings.Cut(strings.TrimPrefix(kubernetes, "v"), ".")
 	minor, _, _ = strings.Cut(minor, ".")
@@ -43,12 +43,12 @@ func buildFlags(kubernetes string) []string {
 	return []string{"-tags", buildTags, "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", link}
 }
 
-// goTool runs the go command in the sources' folder. Nothing of the caller's own build leaks into this one.
+// goTool runs the go command in the sources' folder. It overrides the variables of the caller's own build.
 func (s source) goTool(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = s.dir
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "PWD="+s.dir)
-	command.Cancel = func() error { return command.Process.Signal(syscall.SIGINT) } // lets it remove its work folder
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGINT) } // so that it removes its work folder
 	command.WaitDelay = 10 * time.Second
 	return command
 }
@@ -80,7 +80,7 @@ func (s source) build(ctx context.Context, out string, report *progress) error {
 	command := s.goTool(ctx, append(args, "-o", out, buildPackage)...)
 	err = runReporting(command, "building the box", func(line string) { report.compiled(line, total) })
 	if ctx.Err() != nil {
-		return fmt.Errorf("building the box (what is compiled already stays compiled): %w", context.Cause(ctx))
+		return fmt.Errorf("building the box (compiled packages stay in Go's cache): %w", context.Cause(ctx))
 	}
 	return err
 }
@@ -93,8 +93,8 @@ func (s source) countPackages(ctx context.Context, report *progress) (int, error
 	return bytes.Count(list.Bytes(), []byte("\n")), err
 }
 
-// runReporting runs a command, passing each line of its standard error to each, and puts the last of them that are not
-// mere progress into the error.
+// runReporting runs a command and passes each line of its standard error to each. On failure, the error has the last lines that
+// are not only progress.
 func runReporting(command *exec.Cmd, doing string, each func(line string)) error {
 	stderr, err := command.StderrPipe()
 	if err != nil {
@@ -110,7 +110,7 @@ func runReporting(command *exec.Cmd, doing string, each func(line string)) error
 	return nil
 }
 
-// readLines returns the last 20 lines that say more than the name of a package or module.
+// readLines returns the last 20 lines that are not only the name of a package or module.
 func readLines(from io.Reader, each func(line string)) []string {
 	const keep = 20
 	var tail []string
@@ -128,10 +128,10 @@ func readLines(from io.Reader, each func(line string)) []string {
 	return tail
 }
 
-// isPackage tells the lines of "go build -v" that name a package from messages, which have spaces.
+// isPackage reports whether a line of "go build -v" names a package: messages have spaces.
 func isPackage(line string) bool { return line != "" && !strings.ContainsAny(line, " \t:#") }
 
-// withStderr adds what a failed command said.
+// withStderr adds the standard error of a failed command.
 func withStderr(err error) error {
 	exit := &exec.ExitError{}
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

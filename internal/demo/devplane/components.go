@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// serviceRange is where Services get their addresses; the API server's own is the first of it.
+	// serviceRange are the addresses of Services; the API server's own is the first.
 	serviceRange = "10.96.0.0/16"
 	serviceIP    = "10.96.0.1"
-	// clientQPS, clientBurst: with its default of 20 requests per second kube-controller-manager takes 8 s to get ready instead of 4.
+	// clientQPS, clientBurst: with its default of 20 requests per second kube-controller-manager needs 8 s instead of 4 to be ready.
 	clientQPS   = "500"
 	clientBurst = "1000"
 )
 
-// auditPolicy logs who did what to which object and with what result, once per request, without bodies.
+// auditPolicy logs user, verb, object and result once per request, without bodies.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -23,7 +23,7 @@ rules:
 - level: Metadata
 `
 
-// arguments is the command line of a component, without the user's own arguments.
+// arguments is the command line of a component without the user's own arguments.
 func (cp *ControlPlane) arguments(component string, audit bool) ([]string, error) {
 	switch component {
 	case Etcd:
@@ -41,7 +41,7 @@ func (cp *ControlPlane) arguments(component string, audit bool) ([]string, error
 	}
 }
 
-// etcdArguments trades durability across a power cut (never across a killed process) for speed.
+// etcdArguments are faster, but less durable: data may be lost at a power cut, though not if a process is killed.
 func (cp *ControlPlane) etcdArguments() []string {
 	url := fmt.Sprintf("http://127.0.0.1:%d", cp.Ports.Etcd)
 	return []string{
@@ -60,7 +60,7 @@ func (cp *ControlPlane) apiServerArguments(audit bool) ([]string, error) {
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", cp.Ports.APIServer),
-		"--endpoint-reconciler-type=none", // its default refuses a loopback address
+		"--endpoint-reconciler-type=none", // the default refuses a loopback address
 		"--tls-cert-file=" + cp.pkiPath("serving.crt"),
 		"--tls-private-key-file=" + cp.pkiPath("serving.key"),
 		"--client-ca-file=" + cp.CAFile(),
@@ -87,7 +87,7 @@ func (cp *ControlPlane) apiServerArguments(audit bool) ([]string, error) {
 	return append(args, "--audit-policy-file="+policy, "--audit-log-path="+cp.AuditLog()), nil
 }
 
-// controllerManagerArguments leaves out the controller that approves node certificates: approving them is our own work.
+// controllerManagerArguments disables the controller that approves node certificates, because Millwright approves them.
 func (cp *ControlPlane) controllerManagerArguments() []string {
 	return []string{
 		"--kubeconfig=" + cp.componentKubeconfig(ControllerManager),
@@ -102,7 +102,7 @@ func (cp *ControlPlane) controllerManagerArguments() []string {
 		"--root-ca-file=" + cp.CAFile(),
 		"--service-account-private-key-file=" + cp.pkiPath("sa.key"),
 		"--use-service-account-credentials",
-		"--flex-volume-plugin-dir=" + filepath.Join(cp.Dir, "flexvolumes"), // its default is created below /usr when run by root
+		"--flex-volume-plugin-dir=" + filepath.Join(cp.Dir, "flexvolumes"), // if root runs it, the default is created below /usr
 		"--kube-api-qps=" + clientQPS,
 		"--kube-api-burst=" + clientBurst,
 	}
@@ -121,7 +121,7 @@ func (cp *ControlPlane) schedulerArguments() []string {
 	}
 }
 
-// kwokArguments makes kwok play the nodes that carry its annotation, each with a lease.
+// kwokArguments makes kwok simulate the nodes that have its annotation, each with a lease.
 func (cp *ControlPlane) kwokArguments() []string {
 	return []string{
 		"--kubeconfig=" + cp.componentKubeconfig(Kwok),
@@ -133,7 +133,7 @@ func (cp *ControlPlane) kwokArguments() []string {
 	}
 }
 
-// kwok simulates a Node with this annotation: it gets Ready, keeps its lease, and pods bound to it run.
+// kwok simulates each Node with this annotation: it makes the Node Ready, renews its lease, and lets bound pods run.
 const (
 	KwokNodeAnnotation = "kwok.x-k8s.io/node"
 	KwokNodeValue      = "fake"

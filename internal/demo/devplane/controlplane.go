@@ -15,12 +15,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
 )
 
-// stopGrace is how long a component may take to end by itself. The API server takes up to about a second.
+// stopGrace is how long a component may take to end after SIGTERM. The API server takes up to about a second.
 const stopGrace = 10 * time.Second
 
-// ControlPlane is a control plane that runs, started by this process or found.
+// ControlPlane is a running control plane, started by this process or found.
 type ControlPlane struct {
-	// Dir holds everything it writes.
+	// Dir is the folder of everything that it writes.
 	Dir string
 	// Server is the URL of the API server.
 	Server string
@@ -28,9 +28,9 @@ type ControlPlane struct {
 	KubeconfigPath string
 	// Ports in use; 0 for components that do not run.
 	Ports Ports
-	// Assets are the programs it runs, and has further ones beside, such as kubectl and hollow.
+	// Assets are its programs, and further ones, such as kubectl and hollow.
 	Assets Assets
-	// Components that were started, in the order of their start.
+	// Components are the started components, in the order of their start.
 	Components []Component
 
 	// Kubernetes is the version the API server reports, for instance "v1.36.3".
@@ -40,9 +40,9 @@ type ControlPlane struct {
 	stopping atomic.Bool
 }
 
-// Find returns the control plane that an earlier process started in dir, as long as any of its processes runs: ask
-// Health whether all do. The error is ErrNotRunning where none does, wrapped in the reason: never started, stopped, or
-// gone without having been stopped (the machine was restarted, or it was started not to outlive its starter).
+// Find returns the control plane that an earlier process started in dir, if any of its processes runs; Health says whether
+// all run. If none runs, the error is ErrNotRunning, wrapped in the reason: the control plane was never started, was stopped, or
+// ended without a stop (the machine restarted, or the control plane ended with its starter).
 func Find(dir string) (*ControlPlane, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -77,8 +77,8 @@ func fromState(dir string, s state) *ControlPlane {
 	}
 }
 
-// Health is nil when every component runs and says it is ready. Otherwise the error names those that are not, with the
-// end of their logs.
+// Health is nil if every component runs and is ready. Otherwise the error names the other components, with the end of their
+// logs.
 func (cp *ControlPlane) Health(ctx context.Context) error {
 	probe, err := cp.newProbe()
 	if err != nil {
@@ -106,15 +106,15 @@ func (cp *ControlPlane) Component(name string) (Component, bool) {
 	return cp.Components[i], true
 }
 
-// Failed yields an error when a component that this process started ends without Stop having been called here. It never yields for a control plane
-// that was found.
+// Failed yields an error when a component that this process started ends without a call of Stop. It never yields for a control
+// plane that was found.
 func (cp *ControlPlane) Failed() <-chan error { return cp.failed }
 
-// auditDir is the environment variable with a folder in which all control planes leave their audit logs, so that these are still there
-// when a test has removed its control plane.
+// auditDir is the environment variable with a folder in which all control planes leave their audit logs, so that the logs still
+// exist after a test has removed its control plane.
 const auditDir = "MILLWRIGHT_AUDIT"
 
-// AuditLog is the file with one JSON line (audit.k8s.io/v1 Event) per request, where Options.AuditLog or MILLWRIGHT_AUDIT was set.
+// AuditLog is the file with one JSON line (audit.k8s.io/v1 Event) per request, if Options.AuditLog or MILLWRIGHT_AUDIT was set.
 func (cp *ControlPlane) AuditLog() string {
 	if dir := os.Getenv(auditDir); dir != "" {
 		return filepath.Join(dir, fmt.Sprintf("%x.log", sha256.Sum256([]byte(cp.Dir))))
@@ -122,8 +122,8 @@ func (cp *ControlPlane) AuditLog() string {
 	return filepath.Join(cp.Dir, "logs", "audit.log")
 }
 
-// Stop ends every component, those that use others first, and keeps the data: a Start in the same folder goes on with it.
-// Stopping one that is stopped is no error.
+// Stop ends every component, in the reverse order of their dependencies, and keeps the data: a Start in the same folder uses
+// the data again. It is no error if the control plane is already stopped.
 func (cp *ControlPlane) Stop(ctx context.Context) error {
 	cp.stopping.Store(true)
 	recorded, err := loadState(cp.Dir)
@@ -147,7 +147,7 @@ func stopComponents(ctx context.Context, components []Component) error {
 	return errors.Join(problems...)
 }
 
-// Stop ends the control plane that runs in dir, started by any process. Where none runs, it only cleans up the record.
+// Stop ends the control plane that runs in dir, whichever process started it. If none runs, it only cleans up the record.
 func Stop(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -160,8 +160,8 @@ func Stop(ctx context.Context, dir string) error {
 	return fromState(dir, recorded).Stop(ctx)
 }
 
-// Clean stops the control plane in dir and removes the folder with all its data. A folder that no control plane was
-// started in is refused, so that a mistyped path costs nothing; one that does not exist is no error.
+// Clean stops the control plane in dir and removes the folder with all data. It refuses a folder in which no control plane was
+// started, so that a mistyped path does no harm; a folder that does not exist is no error.
 func Clean(ctx context.Context, dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// startPlane starts a control plane that the test's end removes, whatever became of it.
+// startPlane starts a control plane. The end of the test removes it in any case.
 func startPlane(t *testing.T, opts Options) *ControlPlane {
 	t.Helper()
 	t.Cleanup(func() {
@@ -47,7 +47,7 @@ func clientOf(t *testing.T, cp *ControlPlane) kubernetes.Interface {
 	return client
 }
 
-// kill ends a component as a crash does.
+// kill ends a component with SIGKILL, like a crash.
 func kill(t *testing.T, cp *ControlPlane, name string) {
 	t.Helper()
 	component, ok := cp.Component(name)
@@ -125,7 +125,7 @@ func TestCrashedControlPlane(t *testing.T) {
 					t.Errorf("failure does not name one of %v: %v", c.dead, err)
 				}
 			case <-time.After(5 * time.Second):
-				t.Error("the failure was not told")
+				t.Error("Failed did not yield the failure")
 			}
 			if err := cp.Health(t.Context()); err == nil || !strings.Contains(err.Error(), APIServer+" (process") {
 				t.Errorf("health of a crashed control plane: %v", err)
@@ -221,7 +221,7 @@ func TestCleanRefusesForeignFolders(t *testing.T) {
 	}
 }
 
-// checkUserHasOnlyTheirRights: a kubeconfig made for a user carries the user, and nothing but RBAC gives rights.
+// checkUserHasOnlyTheirRights: a kubeconfig names its user, and the user has only the rights that RBAC grants.
 func checkUserHasOnlyTheirRights(t *testing.T, cp *ControlPlane) {
 	t.Helper()
 	config, err := cp.RESTConfigFor("somebody", "some-group")

@@ -16,10 +16,10 @@ const (
 	mastersGroup = "system:masters"
 )
 
-// CAFile is the certificate authority of servers, clients and nodes: what a kubelet takes as --client-ca-file.
+// CAFile is the certificate authority of servers, clients and nodes, for example for a kubelet's --client-ca-file.
 func (cp *ControlPlane) CAFile() string { return filepath.Join(cp.Dir, "pki", "ca.crt") }
 
-// RESTConfig is the cluster administrator's, without client-side throttling.
+// RESTConfig is the config of the cluster administrator, without client-side throttling.
 func (cp *ControlPlane) RESTConfig() (*rest.Config, error) {
 	content, err := os.ReadFile(cp.KubeconfigPath)
 	if err != nil {
@@ -28,7 +28,7 @@ func (cp *ControlPlane) RESTConfig() (*rest.Config, error) {
 	return unthrottled(content)
 }
 
-// RESTConfigFor is a config of any user in any groups, whose rights are what RBAC grants them.
+// RESTConfigFor is a config of any user in any groups. RBAC grants the rights.
 func (cp *ControlPlane) RESTConfigFor(user string, groups ...string) (*rest.Config, error) {
 	content, err := cp.Kubeconfig(user, groups...)
 	if err != nil {
@@ -46,7 +46,7 @@ func unthrottled(kubeconfig []byte) (*rest.Config, error) {
 	return config, nil
 }
 
-// Kubeconfig makes a self-contained kubeconfig of any user in any groups by a new client certificate, valid for a year.
+// Kubeconfig creates a self-contained kubeconfig of any user in any groups, with a new client certificate that is valid for a year.
 func (cp *ControlPlane) Kubeconfig(user string, groups ...string) ([]byte, error) {
 	authority, err := loadPKI(filepath.Join(cp.Dir, "pki"))
 	if err != nil {
@@ -59,7 +59,7 @@ func (cp *ControlPlane) Kubeconfig(user string, groups ...string) ([]byte, error
 	return cp.kubeconfig(user, &clientcmdapi.AuthInfo{ClientCertificateData: pair.cert, ClientKeyData: pair.key})
 }
 
-// TokenKubeconfig makes a self-contained kubeconfig with a bearer token, for instance a node's bootstrap token.
+// TokenKubeconfig creates a self-contained kubeconfig with a bearer token, for example a node's bootstrap token.
 func (cp *ControlPlane) TokenKubeconfig(token string) ([]byte, error) {
 	return cp.kubeconfig("token", &clientcmdapi.AuthInfo{Token: token})
 }
@@ -82,7 +82,7 @@ func (cp *ControlPlane) kubeconfig(user string, auth *clientcmdapi.AuthInfo) ([]
 	return content, nil
 }
 
-// writeCredentials makes the certificates and kubeconfigs that the components start with.
+// writeCredentials creates the certificates and kubeconfigs of the components.
 func (cp *ControlPlane) writeCredentials(opts *Options) error {
 	authority, err := openPKI(filepath.Join(cp.Dir, "pki"))
 	if err != nil {

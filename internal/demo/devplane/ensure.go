@@ -17,27 +17,27 @@ const CacheEnv = "MILLWRIGHT_CACHE"
 // multiCall is the file that all programs of the box are links to.
 const multiCall = "box"
 
-// keepBuilds is how long a build stays in the cache after its last use. One is about 150 MB.
+// keepBuilds is how long a build stays in the cache after its last use. A build has about 150 MB.
 const keepBuilds = 14 * 24 * time.Hour
 
 // BuildOptions say what Ensure provides.
 type BuildOptions struct {
-	// Programs that are needed; all by default. A user's KUBEBUILDER_ASSETS that has them all spares the build.
+	// Programs are the required programs; all by default. If the user's KUBEBUILDER_ASSETS has all of them, nothing is built.
 	Programs []string
 	// SourceDir is the dev/ folder of a clone; found from the working folder by default.
 	SourceDir string
 	// CacheDir is where builds are kept; $MILLWRIGHT_CACHE or millwright/ in the user's cache folder by default.
 	CacheDir string
-	// Progress gets a line about every step, and while compiling every 15 s (on a terminal: one line that changes). Nil:
-	// no output.
+	// Progress gets a line about every step, and one every 15 s during compilation (on a terminal: one line that changes). Nil: no
+	// output.
 	Progress io.Writer
 }
 
-// Ensure provides the programs of the box. It builds them unless that was done before from the same sources by the same
-// Go version, or the user's KUBEBUILDER_ASSETS has every program that is needed. Two processes that ask at once build
-// once. The first build takes minutes, later calls milliseconds.
+// Ensure provides the programs of the box. It builds them, unless the same Go version has already built the same sources, or the
+// user's KUBEBUILDER_ASSETS has all required programs. Two concurrent callers build only once. The first build takes minutes,
+// later calls take milliseconds.
 //
-// Errors: ErrNoSource outside a clone; no go command; whatever the compiler says.
+// Errors: ErrNoSource outside a clone; a missing go command; the compiler's errors.
 func Ensure(ctx context.Context, opts BuildOptions) (Assets, error) {
 	if len(opts.Programs) == 0 {
 		opts.Programs = Programs()
@@ -52,7 +52,7 @@ func Ensure(ctx context.Context, opts BuildOptions) (Assets, error) {
 		if len(missing) == 0 {
 			return Assets{Dir: user, UserDir: user}, nil
 		}
-		report.step(fmt.Sprintf("%s=%s has no %s: taking what is missing from the box", AssetsEnv, user, strings.Join(missing, ", ")))
+		report.step(fmt.Sprintf("%s=%s has no %s: taking the missing programs from the box", AssetsEnv, user, strings.Join(missing, ", ")))
 	}
 	dir, err := ensureBuilt(ctx, opts, report)
 	if err != nil && user != "" {
@@ -62,7 +62,7 @@ func Ensure(ctx context.Context, opts BuildOptions) (Assets, error) {
 	return Assets{Dir: dir, UserDir: user}, err
 }
 
-// userDir is the folder of programs that the user brings along, "" without one.
+// userDir is the folder of the user's own programs; "" by default.
 func userDir() (string, error) {
 	dir := os.Getenv(AssetsEnv)
 	if dir == "" {
@@ -75,7 +75,7 @@ func userDir() (string, error) {
 	return dir, nil
 }
 
-// ensureBuilt returns the folder of the box's own build, building it first if need be.
+// ensureBuilt returns the folder of the box's own build, and builds it first if necessary.
 func ensureBuilt(ctx context.Context, opts BuildOptions, report *progress) (string, error) {
 	src, err := findSource(opts.SourceDir)
 	if err != nil {
@@ -133,22 +133,22 @@ func buildsDir(given string) (string, error) {
 	return filepath.Join(cache, "box"), nil
 }
 
-// isBuilt also marks the build as used, for prune.
+// isBuilt reports whether the build exists, and marks it as used, for prune.
 func isBuilt(dir string) bool {
 	if len(missingFrom(dir, Programs())) > 0 {
 		return false
 	}
 	now := time.Now()
-	_ = os.Chtimes(dir, now, now) // a read-only cache is as good
+	_ = os.Chtimes(dir, now, now) // an error, as in a read-only cache, does not matter
 	return true
 }
 
-// buildInto builds beside dir and renames, so that dir is never seen half done. The caller holds the lock, so whatever
-// lies beside is of a builder that died.
+// buildInto builds in a folder beside dir and then renames it, so that dir is never incomplete. The caller holds the lock, so
+// other folders beside dir belong to builders that died.
 func buildInto(ctx context.Context, src source, dir string, report *progress) error {
 	work := dir + ".tmp"
 	if err := errors.Join(os.RemoveAll(work), os.RemoveAll(dir)); err != nil {
-		return fmt.Errorf("removing what an interrupted build left: %w", err)
+		return fmt.Errorf("removing the rest of an interrupted build: %w", err)
 	}
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return fmt.Errorf("creating the folder of the build: %w", err)
@@ -164,13 +164,13 @@ func buildInto(ctx context.Context, src source, dir string, report *progress) er
 		}
 	}
 	if err := os.Rename(work, dir); err != nil {
-		return fmt.Errorf("putting the build in its place: %w", err)
+		return fmt.Errorf("moving the build into place: %w", err)
 	}
 	report.step(fmt.Sprintf("built in %s: %s", time.Since(began).Round(time.Second), dir))
 	return nil
 }
 
-// prune removes builds that were not used for a while. A build that cannot be removed stays: it only costs disk.
+// prune removes builds that were not used for some time. If a build cannot be removed, it only occupies space.
 func prune(builds, current string) {
 	entries, err := os.ReadDir(builds)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// goStub stands for the go command: it counts builds, and compiles two packages into a program that says hello.
+// goStub replaces the go command: it counts builds, and compiles two packages into a program that says hello.
 const goStub = `#!/bin/sh
 case "$1" in
 env) echo '{"GOVERSION":"go1.26.0","GOOS":"linux","GOARCH":"amd64"}' ;;
@@ -29,8 +29,8 @@ esac
 
 const stubModule = devModule + "\n\nrequire (\n\tk8s.io/kubernetes v1.36.3\n)\n"
 
-// stubbed makes a source folder, an empty cache and a go command that is a stub. It returns the options for them and a
-// count of the builds so far.
+// stubbed creates a source folder, an empty cache and a stub of the go command. It returns the options for them, and a function
+// that counts the builds.
 func stubbed(t *testing.T) (BuildOptions, func() int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func TestEnsureBuildsOnce(t *testing.T) {
 		}
 	}
 	if !strings.Contains(progress.String(), "compiling up to 2 packages") {
-		t.Errorf("progress does not tell the number of packages:\n%s", &progress)
+		t.Errorf("progress does not show the number of packages:\n%s", &progress)
 	}
 	if second := ensure(t, opts); second != first {
 		t.Errorf("second call gave %v, first %v", second, first)

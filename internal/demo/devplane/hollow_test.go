@@ -25,7 +25,7 @@ const (
 	bootstrapToken = "abcdef.0123456789abcdef"
 )
 
-// The whole box: every component, and a node that joins by bootstrap token and that only the test approves.
+// The test runs all components, and a node that joins by bootstrap token and whose certificates only the test approves.
 func TestNodeJoinsFullControlPlane(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -75,7 +75,7 @@ func createBootstrapToken(t *testing.T, client kubernetes.Interface) {
 
 func startHollow(t *testing.T, cp *ControlPlane) *proc.Process {
 	t.Helper()
-	// A root folder whose sockets would have names too long to bind.
+	// The names of sockets below this root folder would be too long to bind.
 	root := filepath.Join(t.TempDir(), strings.Repeat("long-", 20))
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func runHollow(t *testing.T, log string, args ...string) *proc.Process {
 	return process
 }
 
-// A kubelet that ends is restarted, as a service manager would, in the same process: its owner knows it by that.
+// A kubelet that ends is restarted in the same process, as a service manager would do, because its owner knows that process.
 func TestHollowStartsOver(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -139,7 +139,7 @@ func TestHollowStartsOver(t *testing.T) {
 	checkHollowEndsCleanly(t, process)
 }
 
-// approveNode approves whatever certificates are requested until both kinds were, and returns the signers.
+// approveNode approves all requested certificates until both kinds were requested, and returns the signers.
 func approveNode(t *testing.T, client kubernetes.Interface) map[string]bool {
 	t.Helper()
 	approved := map[string]bool{}
@@ -221,8 +221,9 @@ func quantity(list corev1.ResourceList, name corev1.ResourceName) string {
 	return q.String()
 }
 
-// checkPodRuns: the scheduler places a pod that wants some of all that the hollow node has, the node runs it, and deleting
-// it works. Its image has a tag, and so is not pulled anew for each container: the kubelet asks whether it is there.
+// checkPodRuns: the scheduler places a pod that requests a part of each resource of the hollow node, the node runs the pod, and
+// the pod can be deleted. Its image has a tag, so the kubelet asks whether the image exists instead of pulling it for each
+// container.
 func checkPodRuns(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	pods := client.CoreV1().Pods("default")

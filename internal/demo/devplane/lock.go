@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// lockPoll is how often a waiting process asks for the lock again.
+// lockPoll is how often a waiting process tries to take the lock.
 const lockPoll = 200 * time.Millisecond
 
-// lockFile takes an exclusive lock that ends with the process at the latest. While another process has it, waiting is
-// called once and lockFile goes on asking until ctx ends.
+// lockFile takes an exclusive lock, which ends with the process at the latest. If another process has the lock, lockFile calls
+// waiting once and tries again until ctx ends.
 func lockFile(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("creating the folder of a lock: %w", err)

@@ -10,32 +10,32 @@ import (
 	"time"
 )
 
-// startTimeout is how long a control plane may take to get ready. It takes about 4 s on an idle machine, and
-// a minute where sixteen start at once on two cores.
+// startTimeout is how long a control plane may take to be ready. It takes about 4 s on an idle machine, and a minute if sixteen
+// start at the same time on two cores.
 const startTimeout = 4 * time.Minute
 
 // Options describe a control plane to start.
 type Options struct {
-	// Dir holds everything it writes; data found there is used again. Required.
+	// Dir is the folder of everything that it writes; data found there is used again. Required.
 	Dir string
 	// Assets are its programs; by default Ensure provides them.
 	Assets Assets
-	// Components that run besides etcd and kube-apiserver, which always do: ControllerManager, Scheduler, Kwok. None by default.
+	// Components run in addition to etcd and kube-apiserver: ControllerManager, Scheduler, Kwok. None by default.
 	Components []string
-	// Ports that are 0 stay what they were at the last start in Dir, and are free ones at the first.
+	// Ports: for a port that is 0, the last start's port in Dir is used, or a free port at the first start.
 	Ports Ports
 	// Detach lets the control plane outlive this process and its terminal. Otherwise it ends with this process.
 	Detach bool
-	// AuditLog writes one line of metadata for every request, see ControlPlane.AuditLog. Off by default, but where the environment
-	// has MILLWRIGHT_AUDIT: it costs the API server a few percent.
+	// AuditLog writes one line of metadata for every request, see ControlPlane.AuditLog. It costs the API server a few percent. It
+	// is off by default, unless MILLWRIGHT_AUDIT is set in the environment.
 	AuditLog bool
-	// ExtraArgs are added to the command line of a component, after and so in preference to the box's own.
+	// ExtraArgs are added to the command line of a component after the box's own arguments, and so take precedence.
 	ExtraArgs map[string][]string
-	// ExtraSANs are further names and addresses the API server's certificate is valid for.
+	// ExtraSANs are further names and addresses for the API server's certificate.
 	ExtraSANs []string
-	// Log gets a line about each step that a waiting user wants to know. Nil: no output.
+	// Log gets a line about each step, for a user who waits. Nil: no output.
 	Log io.Writer
-	// Timeout to get ready; 4 min by default.
+	// Timeout is how long it may take to be ready; 4 min by default.
 	Timeout time.Duration
 }
 
@@ -72,7 +72,7 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// programs are the files this control plane runs.
+// programs are the programs that this control plane needs.
 func (o *Options) programs() []string {
 	return append([]string{Etcd, APIServer}, o.Components...)
 }

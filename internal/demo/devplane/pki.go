@@ -24,15 +24,15 @@ const (
 	backdate = 5 * time.Minute
 )
 
-// pki is the certificate authority of one control plane. Its key signs servers, clients and, through the
-// kube-controller-manager, nodes. It lasts as long as the folder; the components' certificates are created again at each start.
+// pki is the certificate authority of one control plane. Its key signs certificates of servers, clients and, through
+// kube-controller-manager, nodes. It lasts as long as the folder; the components get new certificates at each start.
 type pki struct {
 	dir  string
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-// openPKI loads the authority in the folder or creates one.
+// openPKI loads the authority from the folder, or creates one.
 func openPKI(dir string) (*pki, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of certificates: %w", err)
@@ -69,7 +69,7 @@ func loadPKI(dir string) (*pki, error) {
 
 func (p *pki) path(name string) string { return filepath.Join(p.dir, name) }
 
-// create writes the authority and the key that signs service account tokens. The certificate comes last: it marks the
+// create writes the authority and the key for service account tokens. It writes the certificate last: its existence marks the
 // rest as complete.
 func (p *pki) create() error {
 	if err := p.createServiceAccountKey(); err != nil {
@@ -118,10 +118,10 @@ func (p *pki) createServiceAccountKey() error {
 	return os.WriteFile(p.path("sa.pub"), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), 0o644)
 }
 
-// keyPair is a certificate with its key, both PEM.
+// keyPair is a certificate and its key, both in PEM.
 type keyPair struct{ cert, key []byte }
 
-// client issues a certificate by which the API server knows a user and its groups.
+// client issues a certificate that identifies a user and its groups to the API server.
 func (p *pki) client(user string, groups ...string) (keyPair, error) {
 	return p.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},

@@ -24,27 +24,27 @@ func (p *Ports) portOf(component string) *int {
 	}
 }
 
-// PortBusyError says that another program has a port that the control plane must have.
+// PortBusyError says that another program has a port that the control plane needs.
 type PortBusyError struct {
 	Component string
 	Port      int
-	// Remembered is true when the port was not asked for now but used at the last start in the same folder, so that
-	// kubeconfigs name it.
+	// Remembered: the port was not requested now, but used at the last start in the same folder, so that kubeconfigs name
+	// it.
 	Remembered bool
 }
 
 func (e *PortBusyError) Error() string {
-	why := "it was asked for"
+	why := "it was requested"
 	if e.Remembered {
-		why = "kubeconfigs made at the last start name it"
+		why = "kubeconfigs of the last start name it"
 	}
 	return fmt.Sprintf("port 127.0.0.1:%d for %s is in use by another program (%s): stop that program or choose another port",
 		e.Port, e.Component, why)
 }
 
-// choosePorts settles the port of every component: the one asked for, else the one used before, else a free one. Only
-// the API server is bound to the one used before: kubeconfigs of nodes and people name it. The caller releases the
-// claims once the components listen.
+// choosePorts chooses the port of every component: the requested one, else the one used before, else a free one. Only the API
+// server must keep its port of before, because kubeconfigs of nodes and users name it. The caller releases the claims when the
+// components listen.
 func choosePorts(components []string, asked, before Ports) (Ports, *ports.Claims, error) {
 	var chosen Ports
 	c := &ports.Claims{}
@@ -76,7 +76,7 @@ func choosePort(c *ports.Claims, component string, asked, before int) (int, erro
 	return port, nil
 }
 
-// insist takes a port for which no other will do.
+// insist takes a port that cannot be replaced by another.
 func insist(c *ports.Claims, component string, port int, remembered bool) error {
 	err := c.Take(port)
 	if errors.Is(err, syscall.EADDRINUSE) {

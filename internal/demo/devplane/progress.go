@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// lineEvery is the pace of progress lines in a log; a terminal shows one line that changes ten times a second at most.
+	// lineEvery is the interval of progress lines in a log; a terminal shows one line, which changes at most ten times a second.
 	lineEvery   = 15 * time.Second
 	redrawEvery = 100 * time.Millisecond
-	// eraseLine clears the line on which the cursor is.
+	// eraseLine clears the line of the cursor.
 	eraseLine = "\r\x1b[K"
 )
 
-// progress tells how far a build is.
+// progress reports the progress of a build.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -35,7 +35,7 @@ func newProgress(out io.Writer) *progress {
 	return &progress{out: out, terminal: terminal.Is(out), now: time.Now, began: time.Now()}
 }
 
-// step announces what comes now, on a line that stays.
+// step announces the next step on a line that stays.
 func (p *progress) step(text string) {
 	p.clear()
 	fmt.Fprintf(p.out, "box: %s\n", text)
@@ -67,7 +67,7 @@ func (p *progress) downloaded(line string) {
 	p.tell(fmt.Sprintf("%d modules downloaded", p.modules), module)
 }
 
-// tell shows a state that the next one replaces.
+// tell shows a state, which the next state replaces.
 func (p *progress) tell(state, detail string) {
 	pace := lineEvery
 	if p.terminal {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestProgress(t *testing.T) {
-	// A build of 100 packages, one a second, each followed by something that is no package.
+	// A build of 100 packages, one per second; a line that names no package follows each of them.
 	cases := []struct {
 		reason   string
 		terminal bool

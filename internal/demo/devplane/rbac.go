@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// BootstrapGroup is the group that bootstrap tokens of machines name in auth-extra-groups. Its members may request
-	// node certificates; nothing approves the requests by itself.
+	// BootstrapGroup is the group that bootstrap tokens of machines name in auth-extra-groups. Its members may request node
+	// certificates. The control plane approves no such request.
 	BootstrapGroup = "system:bootstrappers:millwright"
 	// BootstrapBinding is the ClusterRoleBinding that gives the group this right.
 	BootstrapBinding = "millwright:node-bootstrapper"
 )
 
-// greet is what is done once with an API server that has just got ready: ask for its version, and let nodes bootstrap.
+// greet asks a new API server once for its version, and lets nodes bootstrap.
 func (cp *ControlPlane) greet(ctx context.Context) error {
 	config, err := cp.RESTConfig()
 	if err != nil {
@@ -36,8 +36,8 @@ func (cp *ControlPlane) greet(ctx context.Context) error {
 	return grantBootstrap(ctx, client)
 }
 
-// grantBootstrap lets holders of bootstrap tokens request node certificates. The binding found from an earlier start is
-// left as it is.
+// grantBootstrap lets holders of bootstrap tokens request node certificates. It does not change a binding of an earlier
+// start.
 func grantBootstrap(ctx context.Context, client kubernetes.Interface) error {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: BootstrapBinding},

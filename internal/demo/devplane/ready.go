@@ -15,7 +15,7 @@ const (
 	probeTimeout  = 5 * time.Second
 )
 
-// probe asks components whether they are ready.
+// probe checks whether components are ready.
 type probe struct {
 	cp     *ControlPlane
 	client *http.Client
@@ -34,8 +34,8 @@ func (cp *ControlPlane) newProbe() (*probe, error) {
 	return &probe{cp: cp, client: client}, nil
 }
 
-// check is nil when the component is ready. kube-controller-manager counts as ready only once it made the ServiceAccount
-// that every pod needs.
+// check is nil if the component is ready. kube-controller-manager is ready only after it has created the ServiceAccount that
+// every pod needs.
 func (p *probe) check(ctx context.Context, component string) error {
 	ports := p.cp.Ports
 	switch component {

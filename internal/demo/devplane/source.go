@@ -14,20 +14,20 @@ import (
 	"strings"
 )
 
-// devModule is the first line of dev/go.mod, by which a clone is recognised.
+// devModule is the first line of dev/go.mod, which identifies a clone.
 const devModule = "module github.com/millwright-dev/millwright/dev"
 
-// source is the module that the box is built from.
+// source is the module from which the box is built.
 type source struct {
 	dir string
-	// kubernetes is the version pinned in its go.mod, for instance "v1.36.3": what the programs report as theirs.
+	// kubernetes is the version pinned in its go.mod, for example "v1.36.3", which the programs report as their own.
 	kubernetes string
 }
 
-// ErrNoSource says that the module the box is built from is not on this machine.
+// ErrNoSource says that the module from which the box is built is not on this machine.
 var ErrNoSource = errors.New("the sources of the box (folder dev/ of a millwright clone) were not found")
 
-// findSource looks in the given folder, or without one above the working folder and then where this program was compiled.
+// findSource looks in the given folder. Without one, it looks above the working folder, and then where this program was compiled.
 func findSource(given string) (source, error) {
 	if given != "" {
 		return openSource(given)
@@ -70,13 +70,13 @@ func openSource(dir string) (source, error) {
 	return source{dir: dir, kubernetes: match[1]}, nil
 }
 
-// toolchain is what, besides the sources, decides the bytes that a build gives.
+// toolchain is what decides the bytes of a build in addition to the sources.
 type toolchain struct {
 	GOVERSION, GOOS, GOARCH string
 }
 
-// key names the build of these sources by this toolchain: 16 hexadecimal digits that change whenever the programs would. Folders below
-// that are modules of their own, such as the clouds' simulators, are not part of them.
+// key names the build of these sources by this toolchain: 16 hexadecimal digits that change whenever the programs would change.
+// Folders below that are modules themselves, such as the clouds' simulators, do not count.
 func (s source) key(tools toolchain) (string, error) {
 	files := []string{"go.mod", "go.sum"}
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {

@@ -15,11 +15,11 @@ import (
 // ErrRunning says that a control plane already runs in the folder: Find returns it.
 var ErrRunning = errors.New("a control plane is already running")
 
-// Start starts a control plane and returns once it is ready: the API server answers, the default ServiceAccount exists
-// (with kube-controller-manager), the scheduler and kwok say so. About 4 s with everything. When it does not come up, the
-// error holds the end of the log of the component at fault and nothing is left running.
+// Start starts a control plane and returns when it is ready: the API server answers, the default ServiceAccount exists (with
+// kube-controller-manager), and the scheduler and kwok report that they are ready. This takes about 4 s with all components. On
+// failure, the error has the end of the log of the failed component, and no process is left.
 //
-// Data in the folder is used again, so are its ports and credentials. What a crash left running there is stopped first.
+// Start uses data, ports and credentials in the folder again. It first stops processes that a crash left running there.
 // Errors: ErrRunning, *PortBusyError, those of Ensure.
 func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	if err := opts.complete(); err != nil {
@@ -57,8 +57,8 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// clearStale returns what is recorded of an earlier control plane in the folder after stopping what is left of it. One
-// that runs as a whole is ErrRunning.
+// clearStale stops what is left of an earlier control plane in the folder and returns its record. If all components of it run,
+// the error is ErrRunning.
 func clearStale(ctx context.Context, opts *Options) (state, error) {
 	before, err := loadState(opts.Dir)
 	if err != nil {
@@ -83,7 +83,7 @@ func clearStale(ctx context.Context, opts *Options) (state, error) {
 	return before, saveState(opts.Dir, before)
 }
 
-// prepare writes everything the components read.
+// prepare writes all files that the components read.
 func prepare(opts *Options, ports Ports) (*ControlPlane, error) {
 	cp := &ControlPlane{
 		Dir:            opts.Dir,
@@ -99,7 +99,7 @@ func prepare(opts *Options, ports Ports) (*ControlPlane, error) {
 	return cp, cp.writeCredentials(opts)
 }
 
-// launch starts the components in two waves, because those of the second end when there is no API server.
+// launch starts the components in two waves, because the components of the second wave end if there is no API server.
 func (cp *ControlPlane) launch(ctx context.Context, opts *Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, opts.Timeout, fmt.Errorf("not ready after %s", opts.Timeout))
 	defer cancel()
@@ -151,7 +151,7 @@ func (l *launch) wave(ctx context.Context, components ...string) error {
 	return nil
 }
 
-// start records every process as soon as it runs, so that a crash of this process leaves none that Stop does not know.
+// start records every process as soon as it runs, so that Stop knows all processes after a crash of this process.
 func (l *launch) start(component string) error {
 	path, err := l.opts.Assets.Path(component)
 	if err != nil {
@@ -179,7 +179,7 @@ func (l *launch) start(component string) error {
 	return l.cp.save(l.began)
 }
 
-// await returns when the component is ready, or when any component has ended, which is an error.
+// await returns when the component is ready, or with an error when any component has ended.
 func (l *launch) await(ctx context.Context, probe *probe, component string) error {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
@@ -220,7 +220,7 @@ func exitReason(process *proc.Process) error {
 	return errors.New("exit status 0")
 }
 
-// watch tells Failed when a component ends that was not stopped here.
+// watch sends an error to Failed when a component ends that this process has not stopped.
 func (l *launch) watch(i int) {
 	<-l.processes[i].Done()
 	if !l.cp.stopping.Load() {

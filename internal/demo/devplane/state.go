@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
 )
 
-// state is what state.json holds: all a later process needs to find, check and stop a control plane.
+// state is the content of state.json: all that a later process needs to find, check and stop a control plane.
 type state struct {
 	// Kubernetes is the version the API server reports.
 	Kubernetes string    `json:"kubernetes,omitempty"`
@@ -31,16 +31,16 @@ type Component struct {
 	Log string `json:"log"`
 }
 
-// ErrNotRunning says that no control plane runs in a folder; the error it is wrapped in says why.
+// ErrNotRunning says that no control plane runs in a folder. The wrapping error names the reason.
 var ErrNotRunning = errors.New("no control plane is running")
 
-// lockName is the file in a control plane's folder by which two starts in it exclude each other. It is there from the
-// first start on, even one that failed at once.
+// lockName is the lock file in a control plane's folder: only one start can be in progress there. It exists from the first
+// start on, even after a failed start.
 const lockName = "box.lock"
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// loadState returns the zero state where nothing was ever started.
+// loadState returns the zero state if nothing was ever started in the folder.
 func loadState(dir string) (state, error) {
 	var s state
 	content, err := os.ReadFile(statePath(dir))
@@ -56,7 +56,7 @@ func loadState(dir string) (state, error) {
 	return s, nil
 }
 
-// saveState replaces the file as a whole, so that a reader or a crash never meets half of it.
+// saveState replaces the file as a whole, so that no reader finds an incomplete file, even after a crash.
 func saveState(dir string, s state) error {
 	content, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

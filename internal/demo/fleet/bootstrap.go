@@ -15,11 +15,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 )
 
-// bootstrapLife is how long machines may join whose user data does not say how.
+// bootstrapLife is how long a machine may join if its user data does not limit the time.
 const bootstrapLife = 24 * time.Hour
 
-// writeBootstrap leaves a bootstrap kubeconfig in the fleet's folder for machines whose own user data sends them to
-// what is not here, such as a server of machine configurations. It returns its path.
+// writeBootstrap writes a bootstrap kubeconfig to the fleet's folder, for machines whose own user data points to something that does
+// not exist here, such as a server of machine configurations. It returns the path.
 func writeBootstrap(ctx context.Context, f *Fleet) (string, error) {
 	var random [11]byte
 	if _, err := rand.Read(random[:]); err != nil {

@@ -27,7 +27,7 @@ type Machine struct {
 	// NodeReady is the status of the node's Ready condition; empty without a
 	// node.
 	NodeReady corev1.ConditionStatus `json:"-"`
-	// Why is what the object says about itself when it is not running.
+	// Why is the object's own message if the machine is not running.
 	Why     string    `json:"-"`
 	Created time.Time `json:"-"`
 	Deleted bool      `json:"-"`

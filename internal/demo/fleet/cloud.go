@@ -17,46 +17,46 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
 )
 
-// Kubemark is the provider whose instances are simulated by itself.
+// Kubemark is the provider that simulates its instances itself.
 const Kubemark = "kubemark"
 
-// CloudOptions say which infrastructure a fleet runs on.
+// CloudOptions say on which infrastructure a fleet runs.
 type CloudOptions struct {
 	// Provider is kubemark, or a cloud, which is then simulated; empty: kubemark.
 	Provider string
-	// Inventory is a YAML file with the resources of the simulated cloud; empty: those that the samples name.
+	// Inventory is a YAML file with the resources of the simulated cloud; empty: the resources that the samples name.
 	Inventory string
-	// AcceptAny: the simulator accepts any name as existing: credentials, regions, images, networks, types.
+	// AcceptAny: for the simulator, all names exist: of credentials, regions, images, networks and types.
 	AcceptAny bool
 }
 
 // Cloud is a running simulator of a cloud.
 type Cloud struct {
 	proc.ID
-	// URL is its address, as API, as console and as the proxy through which controllers meet it.
+	// URL is its address: of the API, of the console, and of the proxy through which controllers reach it.
 	URL string `json:"url"`
-	// CA is a file of the certificate with which it stands for the cloud's own hosts.
+	// CA is the file of the certificate with which it serves the cloud's own host names.
 	CA  string `json:"ca"`
 	Log string `json:"log"`
-	// Environment points its controller to a cloud that is not simulated; URL and CA are empty then.
+	// Environment points the machine controller to a cloud that is not simulated; URL and CA are then empty.
 	Environment map[string]string `json:"environment,omitempty"`
 }
 
 // Libvirt is the provider whose instances are virtual machines.
 const Libvirt = "libvirt"
 
-// simulatorTimeout is how long a simulator may take to listen.
+// simulatorTimeout is how long a simulator may take until it listens.
 const simulatorTimeout = 20 * time.Second
 
 func (o CloudOptions) provider() string { return cmp.Or(o.Provider, Kubemark) }
 
-// controller is the program of the machine controller.
+// controller is the name of the machine controller's program.
 func (o CloudOptions) controller() string { return "machine-controller-" + o.provider() }
 
 // simulated reports whether the cloud is simulated.
 func (o CloudOptions) simulated() bool { return o.provider() != Kubemark }
 
-// program returns the path of a program in the folder, which has to be there.
+// program returns the path of a program that must be in the folder.
 func (o CloudOptions) program(bin, name string) (string, error) {
 	path := filepath.Join(bin, name)
 	if _, err := os.Stat(path); err != nil {
@@ -82,7 +82,7 @@ func (o CloudOptions) args(dir string) ([]string, error) {
 	return append(args, "--inventory="+file), err
 }
 
-// environment points a machine controller to the simulator, under the names of the cloud's hosts.
+// environment points a machine controller to the simulator, under the host names of the cloud.
 func (c *Cloud) environment() (env []string) {
 	if c == nil {
 		return nil
@@ -96,7 +96,7 @@ func (c *Cloud) environment() (env []string) {
 	return []string{"HTTPS_PROXY=" + c.URL, "HTTP_PROXY=" + c.URL, "SSL_CERT_FILE=" + c.CA, "AWS_CA_BUNDLE=" + c.CA, "NO_PROXY=127.0.0.1,localhost"}
 }
 
-// startCloud starts the simulator of the fleet's cloud, whose instances boot hollow kubelets.
+// startCloud starts the simulator of the fleet's cloud. Its instances boot hollow kubelets.
 func startCloud(ctx context.Context, f *Fleet) error {
 	o := f.options.Cloud
 	path, err := o.program(f.options.Bin, "cloud-"+o.provider())
@@ -124,7 +124,7 @@ func startCloud(ctx context.Context, f *Fleet) error {
 		return err
 	}
 	f.Cloud = &Cloud{ID: p.ID, Log: log}
-	if err := f.save(); err != nil { // so that `down` knows of it
+	if err := f.save(); err != nil { // so that `down` knows it
 		return err
 	}
 	if err := f.Cloud.await(ctx, p, filepath.Join(dir, "place.json")); err != nil {
@@ -133,7 +133,7 @@ func startCloud(ctx context.Context, f *Fleet) error {
 	return f.save()
 }
 
-// bodies are the arguments for the simulator's instances.
+// bodies are the simulator's arguments for its instances.
 func bodies(ctx context.Context, f *Fleet) ([]string, error) {
 	if f.options.Backend == "kwok" {
 		return []string{"--nodes-kubeconfig=" + f.Plane.KubeconfigPath}, nil
@@ -169,7 +169,7 @@ func (c *Cloud) await(ctx context.Context, p *proc.Process, place string) error 
 	}
 }
 
-// end ends the simulator, and with it its instances.
+// end ends the simulator and its instances.
 func (c *Cloud) end(ctx context.Context) error {
 	if c == nil || c.PID == 0 {
 		return nil

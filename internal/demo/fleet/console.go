@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CloudState is the simulator's state on the page "instances" of its console.
+// CloudState is the simulator's state, from the page "instances" of its console.
 type CloudState struct {
 	Instances []struct {
 		ID         string   `json:"id"`
@@ -28,7 +28,7 @@ type CloudState struct {
 	} `json:"verbs"`
 }
 
-// Ask requests a page of the simulator's console, around the API of the cloud: package double in dev/clouds lists them.
+// Ask requests a page of the simulator's console, which is outside the API of the cloud: package double in dev/clouds lists the pages.
 func (c *Cloud) Ask(ctx context.Context, method, page string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.URL+"/_double/"+page, bytes.NewReader(body))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
 )
 
-// stopGrace is how long a controller may take to finish what it has in hand.
+// stopGrace is how long a controller may take to finish its work.
 const stopGrace = 10 * time.Second
 
 // Controller is one controller process.
@@ -25,7 +25,7 @@ type Controller struct {
 	Program string `json:"program"`
 	proc.ID
 	Log string `json:"log"`
-	// Metrics is the address of its metrics, "127.0.0.1:<port>"; empty where it serves none.
+	// Metrics is the address of its metrics, "127.0.0.1:<port>"; empty if it serves none.
 	Metrics string `json:"metrics,omitempty"`
 
 	process  *proc.Process
@@ -35,7 +35,7 @@ type Controller struct {
 // Done is closed when a controller that this process started has ended.
 func (c *Controller) Done() <-chan struct{} { return c.process.Done() }
 
-// StartController starts a controller; several of one program are a leader and
+// StartController starts a controller. Several controllers of one program are a leader and
 // its standbys.
 func (f *Fleet) StartController(program string) (*Controller, error) {
 	metrics := ""
@@ -53,7 +53,7 @@ func (f *Fleet) StartController(program string) (*Controller, error) {
 	return c, f.save()
 }
 
-// launch starts the process of a controller, of which the fleet does not know yet.
+// launch starts the process of a controller. The fleet does not list it yet.
 func (f *Fleet) launch(program, metrics string) (*Controller, error) {
 	path, err := f.options.Cloud.program(cmp.Or(f.Bin, f.options.Bin), program)
 	if err != nil {
@@ -79,7 +79,7 @@ func (f *Fleet) args(program, metrics string) ([]string, error) {
 	args := []string{
 		"--target-kubeconfig=" + f.Kubeconfig(program),
 		"--metrics-bind-address=" + metrics,
-		// One process of each kind needs no lease; who wants one turns it on.
+		// With one process of each kind no lease is needed; users who start more turn the lease on.
 		"--leader-elect=false", "--leader-elect-resource-namespace=kube-system",
 	}
 	if program == f.options.Cloud.controller() {
@@ -99,7 +99,7 @@ func (f *Fleet) args(program, metrics string) ([]string, error) {
 	return append(args, f.options.Args[program]...), nil
 }
 
-// KillController ends a controller as a crash does, without a chance to tidy.
+// KillController ends a controller with SIGKILL, like a crash.
 func (f *Fleet) KillController(ctx context.Context, c *Controller) error {
 	if err := c.Signal(syscall.SIGKILL); err != nil {
 		return fmt.Errorf("kill %s: %w", c.Program, err)
@@ -124,8 +124,8 @@ func (f *Fleet) stopControllers(ctx context.Context) error {
 	return errors.Join(append(problems, f.save())...)
 }
 
-// stopInstances ends the processes that stand for instances, through the
-// provider's own program: how it runs them is its business.
+// stopInstances ends the processes that simulate instances, with the
+// provider's own program, because only the provider knows how it runs them.
 func (f *Fleet) stopInstances(ctx context.Context) error {
 	path := filepath.Join(f.options.Bin, Machines)
 	if _, err := os.Stat(CloudDir(f.Dir)); errors.Is(err, os.ErrNotExist) || f.options.Cloud.simulated() {

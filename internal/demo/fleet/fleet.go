@@ -1,7 +1,7 @@
-// Package fleet runs everything that a living fleet needs on one machine: the
-// development control plane, the CRDs of both APIs, and the controllers with
-// the kubemark provider. It stands behind `millwright up`, the bench and the
-// tests that kill controllers.
+// Package fleet runs a complete fleet on one machine: the development control
+// plane, the CRDs of both APIs, and the controllers with the kubemark provider.
+// `millwright up`, the bench and the tests that kill controllers use
+// it.
 package fleet
 
 import (
@@ -34,7 +34,7 @@ const (
 
 // Options describe a fleet to start.
 type Options struct {
-	// Dir holds everything the fleet writes. Required.
+	// Dir is the folder of everything that the fleet writes. Required.
 	Dir string
 	// Bin is the folder of the controllers' programs. Required.
 	Bin string
@@ -43,46 +43,46 @@ type Options struct {
 	Backend string
 	// Cloud is the infrastructure; the zero value is kubemark.
 	Cloud CloudOptions
-	// Port is the API server's; 0 for the one used before, or a free one.
+	// Port is the API server's port; 0 for the last one, or a free one.
 	Port int
 	// Detach lets the fleet outlive this process.
 	Detach bool
 	// AuditLog makes the API server log every request.
 	AuditLog bool
-	// Components run besides etcd and the API server; by default the
-	// controller manager and the scheduler, and kwok for that back end.
+	// Components run in addition to etcd and the API server; by default the
+	// controller manager and the scheduler, and kwok for the kwok back end.
 	Components []string
 	// Args are added to the command lines of the controllers, by program.
 	Args map[string][]string
 	// PlaneArgs are added to the command lines of the control plane's
 	// components, by component.
 	PlaneArgs map[string][]string
-	// Idle leaves the controllers to be started by StartController.
+	// Idle starts no controllers; StartController starts them.
 	Idle bool
 	// Metrics lets the controllers serve metrics, in plain HTTP on loopback.
 	Metrics bool
-	// Log gets lines for a person who waits; nil: none.
+	// Log gets lines for a user who waits; nil: no output.
 	Log io.Writer
 }
 
-// Fleet is a fleet that runs.
+// Fleet is a running fleet.
 type Fleet struct {
 	Dir         string
 	Plane       *devplane.ControlPlane
 	Controllers []*Controller
 	// Cloud is the simulator of the fleet's cloud; nil with kubemark.
 	Cloud *Cloud
-	// Client is the administrator's.
+	// Client is the administrator's client.
 	Client client.Client
-	// Started is when everything was asked to start.
+	// Started is the time at which the start of the fleet began.
 	Started time.Time
-	// Bin is the folder of the programs of controllers that are started from now on, such as another version's; empty for that of the options.
+	// Bin is the folder of programs for controllers that are started from now on, for example of another version; empty for the folder of the options.
 	Bin string
 
 	options Options
 }
 
-// state is what is kept in Dir for later processes.
+// state is stored in Dir for later processes.
 type state struct {
 	Started     time.Time     `json:"started"`
 	Controllers []*Controller `json:"controllers"`
@@ -90,16 +90,16 @@ type state struct {
 	Cloud       *Cloud        `json:"cloud,omitempty"`
 }
 
-// PlaneDir is the control plane's folder in that of the fleet.
+// PlaneDir is the folder of the control plane in the fleet's folder.
 func PlaneDir(dir string) string { return filepath.Join(dir, "plane") }
 
-// CloudDir is the folder of the instances in that of the fleet: kubemark's
+// CloudDir is the folder of the instances in the fleet's folder: kubemark's
 // Config.Dir.
 func CloudDir(dir string) string { return filepath.Join(dir, "instances") }
 
 func statePath(dir string) string { return filepath.Join(dir, "fleet.json") }
 
-// Start starts a fleet in o.Dir, which must hold none that runs.
+// Start starts a fleet in o.Dir, in which no fleet may run.
 func Start(ctx context.Context, o Options) (*Fleet, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -140,7 +140,7 @@ func components(o Options) []string {
 	return out
 }
 
-// furnish installs what the controllers need and starts them.
+// furnish installs the objects that controllers need, and starts the controllers.
 func (f *Fleet) furnish(ctx context.Context) error {
 	config, err := f.Plane.RESTConfig()
 	if err != nil {
@@ -174,8 +174,8 @@ func (f *Fleet) furnish(ctx context.Context) error {
 	return nil
 }
 
-// Find returns the fleet that runs in dir. The error is [devplane.ErrNotRunning],
-// wrapped in the reason, where none does.
+// Find returns the fleet that runs in dir. If none runs, the error is
+// [devplane.ErrNotRunning], wrapped in the reason.
 func Find(dir string) (*Fleet, error) {
 	plane, err := devplane.Find(PlaneDir(dir))
 	if err != nil {
@@ -218,15 +218,15 @@ func (f *Fleet) save() error {
 	return os.Rename(temporary, statePath(f.Dir))
 }
 
-// Left reports whether a fleet was started in dir and not taken down since,
-// whether or not it still runs.
+// Left reports whether a fleet was started in dir and not removed since,
+// running or not.
 func Left(dir string) bool {
 	_, err := os.Stat(statePath(dir))
 	return err == nil
 }
 
 // Stop ends all processes of the fleet: controllers, instances, control plane.
-// What was stored stays.
+// It keeps the stored data.
 func (f *Fleet) Stop(ctx context.Context) error {
 	problems := []error{f.stopControllers(ctx), f.stopInstances(ctx), f.Cloud.end(ctx)}
 	if f.Plane != nil {
@@ -235,13 +235,13 @@ func (f *Fleet) Stop(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// Down stops the fleet in dir, in whatever state an earlier process left it,
-// and removes all it stored; bin is the folder of the programs. A folder without a fleet is left alone.
+// Down stops the fleet in dir, whatever state an earlier process left it in,
+// and removes all its data; bin is the folder of the programs. It does not touch a folder without a fleet.
 func Down(ctx context.Context, dir, bin string) error {
 	if !Left(dir) {
 		return nil
 	}
-	// Before the controllers are looked up: see [Fleet.Revive].
+	// Before Down looks up the controllers: see [Fleet.Revive].
 	if err := leave(dir); err != nil {
 		return err
 	}

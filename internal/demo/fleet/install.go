@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 )
 
-// UserDataSecret is the secret that the examples of both APIs name: boot data
+// UserDataSecret is the secret that the examples of both APIs name: user data
 // for instances of this fleet.
 const UserDataSecret = "worker-user-data"
 
@@ -50,7 +50,7 @@ func installCRDs(ctx context.Context, server *rest.Config) error {
 	return nil
 }
 
-// apply creates the object, or updates the one that an earlier run left.
+// apply creates the object, or updates the object of an earlier run.
 func apply(ctx context.Context, c client.Client, o client.Object) error {
 	err := c.Create(ctx, o)
 	if !apierrors.IsAlreadyExists(err) {
@@ -83,9 +83,9 @@ func awaitServed(ctx context.Context, c client.Client, name string) error {
 	return nil
 }
 
-// prepareNamespaces makes the namespaces of the examples, and in each the boot
-// data with which an instance joins this control plane: a kubeconfig whose
-// token the machine controller fills in, one for each machine.
+// prepareNamespaces creates the namespaces of the examples, and in each the user
+// data with which an instance joins this control plane. The user data has a kubeconfig whose
+// token the machine controller fills in, a different one for each machine.
 func (f *Fleet) prepareNamespaces(ctx context.Context) error {
 	userData, err := userData(f.Plane, f.options.Cloud)
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *Fleet) prepareNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// userData is the boot data of instances. Machines of clouds run cloud-init.
+// userData is the user data of instances. Machines of clouds run cloud-init.
 func userData(plane *devplane.ControlPlane, o CloudOptions) ([]byte, error) {
 	kubeconfig, err := plane.TokenKubeconfig("<<BOOTSTRAP_TOKEN>>")
 	if err != nil || !o.simulated() {

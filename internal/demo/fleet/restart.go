@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// A controller that has ended is started again as a kubelet does it with a
-// container: at once the first time, then after firstWait, twice as long each time, up
-// to mostWait. Who ran for longer than wellFor begins anew.
+// A controller that has ended is started again, like a container by the kubelet:
+// at once the first time, then after firstWait, which doubles each time up to
+// mostWait. If it ran for longer than wellFor, the waits begin again.
 const (
 	firstWait = 10 * time.Second
 	mostWait  = 5 * time.Minute
 	wellFor   = 10 * time.Minute
 )
 
-// comeback is what is known of the ends of a controller and of those before it.
+// comeback describes the ends of a controller so far.
 type comeback struct {
-	// since is when it was started, wait how long it waits when it ends next.
+	// since is the time of its last start, wait is how long it will wait after its next end.
 	since time.Time
 	wait  time.Duration
-	// due is when it is started again; zero: its end was not noticed.
+	// due is the time of its next start; zero: its end was not noticed yet.
 	due time.Time
 }
 
-// ended says when a controller is started again that has ended by now.
+// ended says when a controller that has ended at `now` is started again.
 func (c comeback) ended(now time.Time) comeback {
 	if now.Sub(c.since) > wellFor {
 		c.wait = 0
@@ -37,9 +37,9 @@ func (c comeback) ended(now time.Time) comeback {
 	return c
 }
 
-// Revive starts controllers again that have ended, once they are due, and says so
-// in one line each. It is called now and then by the process that started the
-// fleet, and does nothing while another one takes the fleet down.
+// Revive starts controllers again that have ended, when their wait is over, and returns
+// one line about each. The process that started the fleet calls it periodically.
+// Revive does nothing while another process runs `down`.
 func (f *Fleet) Revive(now time.Time) (lines []string) {
 	for n, c := range f.Controllers {
 		if c.Alive() || leaving(f.Dir) {
@@ -56,7 +56,7 @@ func (f *Fleet) Revive(now time.Time) (lines []string) {
 		if err != nil {
 			c.comeback.since = now
 			c.comeback = c.comeback.ended(now)
-			lines = append(lines, fmt.Sprintf("%s cannot be started again, which is tried once more %s: %v", c.Program, in(c.comeback.due.Sub(now)), err))
+			lines = append(lines, fmt.Sprintf("%s cannot be started again, the next attempt is %s: %v", c.Program, in(c.comeback.due.Sub(now)), err))
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s was started again as process %d", again.Program, again.PID))
@@ -65,7 +65,7 @@ func (f *Fleet) Revive(now time.Time) (lines []string) {
 }
 
 // again restarts the n-th controller. A controller that starts during `down`
-// ends at once: `down` may not know of it.
+// ends at once, because `down` may not know it.
 func (f *Fleet) again(n int, now time.Time) (*Controller, error) {
 	before := f.Controllers[n]
 	c, err := f.launch(before.Program, before.Metrics)
@@ -76,7 +76,7 @@ func (f *Fleet) again(n int, now time.Time) (*Controller, error) {
 	f.Controllers[n] = c
 	err = f.save()
 	if leaving(f.Dir) {
-		err = errors.Join(err, errors.New("the fleet is being taken down"))
+		err = errors.Join(err, errors.New("the fleet is being removed by `down`"))
 	}
 	if err != nil {
 		f.Controllers[n] = before
@@ -85,7 +85,7 @@ func (f *Fleet) again(n int, now time.Time) (*Controller, error) {
 	return c, nil
 }
 
-// how says how the controller ended, where this process can know.
+// how says how the controller ended, if this process can know.
 func (c *Controller) how() string {
 	if c.process == nil {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestComeback: how long a controller that has ended waits.
+// TestComeback: how long a controller that has ended waits for its restart.
 func TestComeback(t *testing.T) {
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	var c comeback
@@ -39,7 +39,7 @@ func TestComeback(t *testing.T) {
 	}
 }
 
-// aFleet is one whose controller of sets is a script.
+// aFleet is a fleet whose set controller is a script.
 func aFleet(t *testing.T, script string) *Fleet {
 	t.Helper()
 	f := &Fleet{Dir: t.TempDir(), Started: time.Now(), options: Options{Bin: t.TempDir()}}
@@ -65,7 +65,7 @@ func program(t *testing.T, f *Fleet, script string) {
 	}
 }
 
-// said fails unless the lines are as many as the wanted parts, each with its part.
+// said fails unless there are as many lines as wanted parts, and each line has its part.
 func said(t *testing.T, lines []string, want ...string) {
 	t.Helper()
 	if len(lines) != len(want) {
@@ -78,7 +78,7 @@ func said(t *testing.T, lines []string, want ...string) {
 	}
 }
 
-// began waits until that many processes have written into the log that they began.
+// began waits until n processes have written to the log that they began.
 func began(t *testing.T, log string, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -92,8 +92,8 @@ func began(t *testing.T, log string, n int) {
 	}
 }
 
-// TestControllersAreStartedAgain: one that ends comes back, and the fleet knows of
-// the process that it is now.
+// TestControllersAreStartedAgain: a controller that ended is started again, and the fleet records
+// its new process.
 func TestControllersAreStartedAgain(t *testing.T) {
 	f := aFleet(t, "echo \"began $1\"; exec sleep 1000")
 	now := time.Now()
@@ -110,12 +110,12 @@ func TestControllersAreStartedAgain(t *testing.T) {
 		t.Fatalf("process %d, which ended, is followed by %d, alive: %v", first.PID, second.PID, second.Alive())
 	}
 	if s, err := load(f.Dir); err != nil || len(s.Controllers) != 1 || s.Controllers[0].ID != second.ID {
-		t.Errorf("%+v, %v: whoever takes the fleet down does not know of the process", s.Controllers, err)
+		t.Errorf("%+v, %v: `down` does not know the process", s.Controllers, err)
 	}
 
 	began(t, first.Log, 2)
 
-	// It ends again, and its program is not there: it is being built anew.
+	// It ends again while its program is missing because it is being built.
 	if err := second.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestControllersAreStartedAgain(t *testing.T) {
 	if err := os.Remove(filepath.Join(f.options.Bin, Sets)); err != nil {
 		t.Fatal(err)
 	}
-	said(t, f.Revive(now.Add(10*time.Second)), "cannot be started again, which is tried once more in 20s: the program machine-controller-manager is not in")
+	said(t, f.Revive(now.Add(10*time.Second)), "cannot be started again, the next attempt is in 20s: the program machine-controller-manager is not in")
 	program(t, f, "exit 0")
 	said(t, f.Revive(now.Add(29*time.Second)))
 	said(t, f.Revive(now.Add(30*time.Second)), "was started again as process")
@@ -133,7 +133,7 @@ func TestControllersAreStartedAgain(t *testing.T) {
 	said(t, f.Revive(now.Add(40*time.Second)), "machine-controller-manager ended, and is started again in 40s")
 }
 
-// TestNothingStartsWhereAFleetIsTakenDown: no process would end it.
+// TestNothingStartsWhereAFleetIsTakenDown: no controller starts during `down`, because nothing would end it.
 func TestNothingStartsWhereAFleetIsTakenDown(t *testing.T) {
 	for _, test := range []struct {
 		reason string
@@ -150,7 +150,7 @@ func TestNothingStartsWhereAFleetIsTakenDown(t *testing.T) {
 				t.Fatal(err)
 			}
 			said(t, f.Revive(time.Now()))
-			// It began while this process was about to start one.
+			// It began to start while this process was about to start one.
 			if c, err := f.again(0, time.Now()); err == nil {
 				t.Errorf("process %d was started", c.PID)
 			}

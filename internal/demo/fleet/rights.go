@@ -19,9 +19,9 @@ import (
 	"github.com/millwright-dev/millwright/config"
 )
 
-// roles is the folder of config/rbac that a program runs with. A fleet's
-// controllers have no other rights than those that are shipped, so that a
-// right that is missing there is missed here.
+// roles is the folder of config/rbac with the roles of a program. A fleet's
+// controllers have only the shipped rights, so that a missing right shows up
+// here.
 func roles(program string) string {
 	if program == Sets {
 		return Sets
@@ -29,12 +29,12 @@ func roles(program string) string {
 	return "machine-controller"
 }
 
-// Kubeconfig is the file with which a controller acts.
+// Kubeconfig is the kubeconfig file of a controller.
 func (f *Fleet) Kubeconfig(program string) string {
 	return filepath.Join(f.Dir, program+".kubeconfig")
 }
 
-// grant makes the user of a controller and writes its kubeconfig.
+// grant creates the user of a controller and writes its kubeconfig.
 func (f *Fleet) grant(ctx context.Context, program string) error {
 	user := "millwright:" + program
 	rules, err := shippedRoles(roles(program))
@@ -59,8 +59,8 @@ func (f *Fleet) grant(ctx context.Context, program string) error {
 	return os.WriteFile(f.Kubeconfig(program), kubeconfig, 0o600)
 }
 
-// shippedRoles reads the roles of one binary. Those of the control namespace
-// become roles of the whole cluster: a fleet keeps machines in two namespaces.
+// shippedRoles reads the roles of one binary. It turns the roles of the control namespace
+// into roles of the whole cluster, because a fleet has machines in two namespaces.
 func shippedRoles(folder string) ([]client.Object, error) {
 	files, err := fs.Glob(config.FS, "rbac/"+folder+"/*.yaml")
 	if err != nil {
@@ -81,7 +81,7 @@ func shippedRoles(folder string) ([]client.Object, error) {
 	return out, nil
 }
 
-// rolesIn are the roles of a file, as a fleet has them.
+// rolesIn are the roles of a file, in the form for a fleet.
 func rolesIn(raw []byte) (out []client.Object, err error) {
 	roles, err := config.RolesIn(raw)
 	for _, role := range roles {
@@ -99,8 +99,8 @@ func rolesIn(raw []byte) (out []client.Object, err error) {
 	return out, err
 }
 
-// guard installs what admission adds to the roles of a binary, for the user that
-// has them here.
+// guard installs the admission policies that restrict the roles of a binary, for the user that
+// has the roles here.
 func (f *Fleet) guard(ctx context.Context, folder, user string) error {
 	policies, err := shippedPolicies(folder, user)
 	if err != nil {
@@ -137,7 +137,7 @@ func shippedPolicies(folder, user string) (out []client.Object, err error) {
 	}
 }
 
-// kwokRole is what the kwok back end does itself: its instances are nodes.
+// kwokRole is for the writes of the kwok back end itself: its instances are nodes.
 func kwokRole() client.Object {
 	return &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "millwright:kwok-instances"},

@@ -7,8 +7,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// TestShippedRoles: a fleet's controllers have all rights that are shipped, those
-// that users add to among them, and roles only.
+// TestShippedRoles: a fleet's controllers have all shipped rights, including those that
+// users extend, and the objects are roles only.
 func TestShippedRoles(t *testing.T) {
 	roles, err := shippedRoles("machine-controller-manager")
 	if err != nil {

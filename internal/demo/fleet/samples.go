@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/examples"
 )
 
-// SampleMachines is how many machines the samples ask for, in both APIs
-// together. Virtual machines take more than what stands for others.
+// SampleMachines is the number of machines of the samples, in both APIs
+// together. There are fewer virtual machines, because they need more resources.
 func (o CloudOptions) SampleMachines() int {
 	if o.provider() == Libvirt {
 		return 2
@@ -26,16 +26,16 @@ func (o CloudOptions) SampleMachines() int {
 	return 6
 }
 
-// ApplySamples creates the sample machine sets of both APIs. What is there
-// already stays as it is.
+// ApplySamples creates the sample machine sets of both APIs. It does not change
+// existing ones.
 func (f *Fleet) ApplySamples(ctx context.Context) error {
-	// The objects that a simulated cloud issues itself, for example keys.
+	// The simulated cloud itself issues some objects, for example keys.
 	issued, err := os.ReadFile(filepath.Join(CloudDir(f.Dir), "manifests.yaml"))
 	if err == nil {
 		err = f.Create(ctx, issued)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("apply what the cloud issues: %w", err)
+		return fmt.Errorf("apply the objects of the cloud: %w", err)
 	}
 	for _, file := range []string{"openshift-machineset.yaml", "gardener-machineset.yaml"} {
 		if f.options.Cloud.simulated() {

@@ -22,7 +22,7 @@ type auditLine struct {
 	StageTimestamp           time.Time
 }
 
-// ParseAudit reads an audit log of level RequestResponse. Half a line at its end, as a killed API server leaves it, is no
+// ParseAudit reads an audit log of level RequestResponse. A truncated last line, which a killed API server leaves, is not an
 // error.
 func ParseAudit(r io.Reader) ([]Event, error) {
 	var out []Event
@@ -65,7 +65,7 @@ func ParseAudit(r io.Reader) ([]Event, error) {
 	return out, nil
 }
 
-// lines calls each for each line that is not empty. A last line without an end may be invalid.
+// lines calls each for each line that is not empty. An error about a truncated last line is ignored.
 func lines(r io.Reader, each func(n int, line []byte) error) error {
 	in := bufio.NewReaderSize(r, 1<<20)
 	for n := 1; ; n++ {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// creations calls each for each machine that the controllers of sets have made in an era.
+// creations calls each for each machine that the controllers of sets created in an era.
 func (h *history) creations(each func(e *era, made *Write, set *thing)) {
 	for _, e := range h.eras {
 		for _, w := range e.writes {
@@ -28,7 +28,8 @@ func (e *era) members(set *thing) []*thing {
 	})
 }
 
-// counts says whether a machine counts as one that the set has: its own, selected, and neither leaving nor Failed.
+// counts returns a function that says whether the set counts a machine: the set owns and selects it, and the machine is neither
+// being deleted nor Failed.
 func counts(set *thing) func(Object) bool {
 	return func(o Object) bool {
 		_, uid := o.owner()
@@ -36,7 +37,7 @@ func counts(set *thing) func(Object) bool {
 	}
 }
 
-// surely counts those machines of sets that were there at a time and counted.
+// surely counts the machines of the sets that certainly existed at a time and that their set counts.
 func (e *era) surely(at time.Time, sets ...*thing) (n int) {
 	for _, s := range sets {
 		for _, m := range e.members(s) {
@@ -48,8 +49,8 @@ func (e *era) surely(at time.Time, sets ...*thing) (n int) {
 	return n
 }
 
-// known are the versions of a set or deployment that its controller may have acted on in a request: from the generation on that
-// it had written into the status as observed, and the API server had confirmed that.
+// known returns the versions of a set or deployment that its controller may have used for a request. Older generations than the
+// last observed one are left out: the API server had confirmed the write of that generation to the status.
 func (h *history) known(t *thing, by *Write) []version {
 	var observed int64
 	for _, v := range t.versions {
@@ -60,7 +61,7 @@ func (h *history) known(t *thing, by *Write) []version {
 	return slices.DeleteFunc(t.during(time.Time{}, by.Done), func(v version) bool { return v.Metadata.Generation < observed })
 }
 
-// setBound looks at each machine that the controllers of sets made.
+// setBound judges each machine that the controllers of sets created.
 func setBound(h *history, v *Verdict) {
 	h.creations(func(e *era, made *Write, set *thing) {
 		v.Judged++
@@ -69,12 +70,12 @@ func setBound(h *history, v *Verdict) {
 			most = max(most, k.replicas())
 		}
 		if n := e.surely(made.Done, set); n > most {
-			v.breaks(made.Begun, []string{made.Where()}, "machine %s is the %d. of set %s, which wanted %d at most", made.Object.Metadata.Name, n, set.name(), most)
+			v.breaks(made.Begun, []string{made.Where()}, "machine %s is the %d. of set %s, which wanted at most %d", made.Object.Metadata.Name, n, set.name(), most)
 		}
 	})
 }
 
-// siblings are the deployment of a set and all of its sets; nil where it has none.
+// siblings returns the deployment of a set and all sets of the deployment; nil for a set without a deployment.
 func (e *era) siblings(set *thing) (deployment *thing, sets []*thing) {
 	_, uid := set.last().owner()
 	deployment = e.things[uid]
@@ -87,8 +88,8 @@ func (e *era) siblings(set *thing) (deployment *thing, sets []*thing) {
 	})
 }
 
-// surge looks at each size that the controllers of sets give to a set of a deployment, and at what the deployment's sets have or
-// are to have then. That a set makes no more than it wants is judged by set-bound.
+// surge judges each time that the controllers of sets scale up a set of a deployment: the sum of the machines that the sets of
+// the deployment have or want. The statement set-bound judges whether a set creates more machines than it wants.
 func surge(h *history, v *Verdict) {
 	for _, e := range h.eras {
 		for _, set := range e.of("machinesets") {
@@ -115,7 +116,7 @@ func (h *history) grown(e *era, deployment, set *thing, sets []*thing, now versi
 		has, wants := e.surely(now.Done, s), now.replicas()
 		if s != set {
 			if !s.surely(now.Begun, now.Done, Object.wanted) {
-				continue // its machines go with it
+				continue // the machines of the set are deleted with it
 			}
 			for _, w := range s.during(now.Begun, now.Done) {
 				wants = min(wants, w.replicas())
@@ -123,19 +124,19 @@ func (h *history) grown(e *era, deployment, set *thing, sets []*thing, now versi
 			alone = alone && wants == 0
 			total += h.leaving(e, s, now)
 		} else if wants <= has {
-			return // it makes no machine for that
+			return // the set creates no machine for this size
 		}
 		total += max(wants, has)
 	}
-	if !alone { // else it is a matter of size: a set does not wait for machines that it deleted itself
+	if !alone { // the only set that wants machines does not wait for those that it deleted itself
 		total += h.leaving(e, set, now)
 	}
 	if total > most {
-		v.breaks(now.Begun, []string{now.Where()}, "set %s is to have %d machines, and deployment %s then has %d, and may have %d", set.name(), now.replicas(), deployment.name(), total, most)
+		v.breaks(now.Begun, []string{now.Where()}, "set %s is to have %d machines, and deployment %s then has %d of at most %d", set.name(), now.replicas(), deployment.name(), total, most)
 	}
 }
 
-// leaving counts the machines of a set that the controllers of sets have deleted, and that are there still.
+// leaving counts the machines of a set that the controllers of sets have deleted and that still exist.
 func (h *history) leaving(e *era, set *thing, now version) (n int) {
 	for _, m := range e.members(set) {
 		if deleted, ok := m.firstDeleting(); ok && deleted.User == h.Sets && m.surely(now.Begun, now.Done, Object.deleting) {
@@ -145,9 +146,8 @@ func (h *history) leaving(e *era, set *thing, now version) (n int) {
 	return n
 }
 
-// unavailable looks at each machine of a deployment that worked and that the controllers of sets deleted. Only what they did
-// themselves is judged: from the moment at which the deployment last had all that it wants, until a user took a machine away
-// or one failed.
+// unavailable judges each deletion of a running machine of a deployment by the controllers of sets. It judges only their own
+// work: the time from the last moment at which all wanted machines ran until a user deleted a machine or one failed.
 func unavailable(h *history, v *Verdict) {
 	for _, e := range h.eras {
 		for _, w := range e.writes {
@@ -158,7 +158,7 @@ func unavailable(h *history, v *Verdict) {
 	}
 }
 
-// deletedFrom is the set whose machine, at work until then, the controllers of sets deleted; nil for another request.
+// deletedFrom returns the set of the running machine that the controllers of sets deleted; nil for another request.
 func (h *history) deletedFrom(e *era, w *Write) *thing {
 	if w.User != h.Sets || w.Verb != "delete" || w.Resource != "machines" || !w.OK() {
 		return nil
@@ -172,10 +172,11 @@ func (h *history) deletedFrom(e *era, w *Write) *thing {
 	return e.things[uid]
 }
 
-// works says whether a machine is available, but for its node.
+// works says whether a machine is available, apart from its node.
 func works(o Object) bool { return o.wanted() && o.phase() == "Running" }
 
-// mayWork says whether a machine may be available: one of machine.openshift.io counts by its node, and its phase follows later.
+// mayWork says whether a machine may be available: a machine of machine.openshift.io counts when it has a node, and its phase
+// follows later.
 func mayWork(o Object) bool {
 	return works(o) || o.wanted() && o.phase() != "Failed" && o.Status.NodeRef.Name != ""
 }
@@ -191,7 +192,7 @@ func (e *era) membersOf(sets []*thing) (all []*thing) {
 func (h *history) judgeDeletion(e *era, set *thing, w *Write, v *Verdict) {
 	deployment, sets := e.siblings(set)
 	if deployment == nil || !deployment.surely(w.Begun, w.Done, Object.wanted) || !deployment.surely(w.Begun, w.Done, Object.rolls) || !set.surely(w.Begun, w.Done, Object.wanted) {
-		return // what is deleted takes its machines with it
+		return // the machines of a deleted owner are deleted with it
 	}
 	all := e.membersOf(sets)
 	whole, ok := lastWhole(deployment, all, w.Begun)
@@ -211,11 +212,11 @@ func (h *history) judgeDeletion(e *era, set *thing, w *Write, v *Verdict) {
 		}
 	}
 	if left < least {
-		v.breaks(w.Begun, []string{w.Where()}, "machine %s of deployment %s is deleted, which leaves %d at work, and %d have to be", w.Name, deployment.name(), left, least)
+		v.breaks(w.Begun, []string{w.Where()}, "machine %s of deployment %s is deleted, which leaves %d running, and at least %d must run", w.Name, deployment.name(), left, least)
 	}
 }
 
-// lastWhole is the last moment before a time at which a deployment surely had all that it wants at work.
+// lastWhole returns the last moment before a time at which all wanted machines of a deployment certainly ran.
 func lastWhole(deployment *thing, machines []*thing, before time.Time) (time.Time, bool) {
 	var moments []time.Time
 	for _, m := range machines {
@@ -240,7 +241,7 @@ func lastWhole(deployment *thing, machines []*thing, before time.Time) (time.Tim
 	return time.Time{}, false
 }
 
-// sized says whether another user than the controllers of sets gave a set its size, or deleted it, between two times.
+// sized says whether a user other than the controllers of sets resized or deleted a set between two times.
 func (h *history) sized(s *thing, from, until time.Time) bool {
 	for i, v := range s.versions {
 		changed := i > 0 && (v.gone || v.deleting() || v.replicas() != s.versions[i-1].replicas())
@@ -251,8 +252,8 @@ func (h *history) sized(s *thing, from, until time.Time) bool {
 	return false
 }
 
-// lostOtherwise says whether one of the machines stopped working between two times by another hand than the controllers' of
-// sets.
+// lostOtherwise says whether one of the machines stopped running between two times although the controllers of sets did not write
+// the change.
 func (h *history) lostOtherwise(machines []*thing, from, until time.Time) bool {
 	return slices.ContainsFunc(machines, func(m *thing) bool {
 		for i, v := range m.versions {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ParseCloud reads the log of the infrastructure, and sorts it by time.
+// ParseCloud reads the infrastructure's log and sorts it by time.
 func ParseCloud(r io.Reader) ([]Event, error) {
 	var out []Event
 	err := lines(r, func(n int, line []byte) error {
@@ -32,34 +32,34 @@ func inOrder(all []Event) {
 	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At) })
 }
 
-// Instance is one instance from its beginning to its end. Times that have not come are zero.
+// Instance is one instance from its creation to its end. A time that has not come is zero.
 type Instance struct {
 	ID, UID, Machine, Part   string
 	Made, Ending, Died, Gone Event
-	// node is the name of its node: that of its machine's record, else Machine.
+	// node is the name of the instance's node: the name that the machine records, else Machine.
 	node string
 }
 
-// living says until when no end of the instance was asked for or seen: the far future where it still lives.
+// living is the time at which the end of the instance was requested or seen; the far future while it lives.
 func (i *Instance) living() time.Time {
 	return cmp.Or(i.Ending.At, i.Died.At, i.over(), time.Unix(1<<40, 0))
 }
 
-// over is the first moment at which it may not have existed any more; zero while it is there.
+// over is the first moment at which the instance may no longer have existed; zero while it exists.
 func (i *Instance) over() time.Time { return cmp.Or(i.Gone.From, i.Gone.At) }
 
-// lives says whether the instance is there at a time.
+// lives says whether the instance exists at a time.
 func (i *Instance) lives(at time.Time) bool {
 	return !i.Made.At.After(at) && (i.Gone.At.IsZero() || i.Gone.At.After(at))
 }
 
-// during says whether the instance is there from a to b, whatever took effect when.
+// during says whether the instance certainly exists from a to b.
 func (i *Instance) during(a, b time.Time) bool {
 	return i.Made.At.Before(a) && (i.Gone.At.IsZero() || i.over().After(b))
 }
 
-// instances puts together what the events tell of each instance, and of each part of one. One that is made again under its ID is another one: there are
-// infrastructures whose IDs are names.
+// instances collects the events of each instance, and of each part of an instance. An instance that is created again under the
+// same ID is another instance: the IDs of some infrastructures are names.
 func instances(events []Event) (out, parts []*Instance) {
 	byID := map[string]*Instance{}
 	for _, e := range events {

@@ -5,75 +5,75 @@ import (
 	"time"
 )
 
-// What an [Event] is about.
+// The kinds of an [Event].
 const (
 	// Wrote is a request that the API server has answered.
 	Wrote = "wrote"
-	// Call is a call that a controller made of the infrastructure, Reply what came of it. A call without a reply is one
-	// whose caller was killed.
+	// Call is a controller's call to the infrastructure, Reply its result. A call without a reply is the call of a controller
+	// that was killed.
 	Call  = "call"
 	Reply = "reply"
-	// Made, Ending and Gone are about an instance: the infrastructure has accepted it, was asked to end it, has it no
-	// more. They come from the infrastructure itself, not from who called it. Died: it ended by itself.
+	// Made, Ending, Died and Gone are about an instance. Made: the infrastructure accepted it. Ending: the infrastructure was
+	// asked to end it. Died: it ended without a request. Gone: it no longer exists. The infrastructure writes them, not the
+	// controller that called it.
 	Made   = "made"
 	Ending = "ending"
 	Died   = "died"
 	Gone   = "gone"
-	// Mark is something that the test did or saw, which Mark names.
+	// Mark is an action or an observation of the test; the field Mark names it.
 	Mark = "mark"
 )
 
 // The marks.
 const (
-	// Restored: etcd is what it was at From; the API server was stopped at Until and serves again at At.
+	// Restored: etcd has its content of From again. The API server stopped at Until and serves again at At.
 	Restored = "restored"
-	// Exchanged: controllers were exchanged for those of another version between From and Until, while no user asked for
-	// anything.
+	// Exchanged: between From and Until controllers were replaced by those of another version, and no user changed anything.
 	Exchanged = "exchanged"
-	// Unsettled: from the last change by a user on, which was at From, until At, the fleet did not become what it should be.
+	// Unsettled: the last change by a user was at From, and at At the fleet had not yet reached its wanted state.
 	Unsettled = "unsettled"
-	// Crashed: a controller ended as no controller should.
+	// Crashed: a controller ended unexpectedly.
 	Crashed = "crashed"
-	// Foreign: the Instance is of another cluster.
+	// Foreign: the Instance belongs to another cluster.
 	Foreign = "foreign"
-	// AtRest: users have asked for nothing since long, and want as many machines as Wanted says. Message names what is left
-	// at the infrastructure without an instance.
+	// AtRest: users have changed nothing for a long time, and want Wanted machines. Message names what is left at the
+	// infrastructure without an instance.
 	AtRest = "at-rest"
-	// End: everything was deleted, and had the time to go.
+	// End: everything was deleted, and the controllers had the time to finish.
 	End = "end"
 )
 
-// Event is one thing that happened in a run. All tests record what happens so, whatever their infrastructure is.
+// Event is one thing that happened in a run. All tests record events in this form, on any infrastructure.
 type Event struct {
 	Line int       `json:"-"`
 	At   time.Time `json:"at"`
 	What string    `json:"what"`
 
-	// Of calls and replies. ID is unique among the calls of a run. Error is empty where the call succeeded.
+	// For calls and replies. ID is unique among the calls of a run. Error is empty if the call succeeded.
 	ID    string `json:"id,omitempty"`
 	Verb  string `json:"verb,omitempty"`
 	Error string `json:"error,omitempty"`
 
-	// Of calls and instances: whose they are. Machine is the name of the node. Part is what it is instead of an instance: a
-	// disk, an interface. Of one that ended, From is when it was seen last.
+	// For calls and instances: their cluster and machine. Machine is the name of the node. Part names a part of an instance,
+	// such as a disk or an interface, if the event is about a part. From of Gone is the last time at which the instance was seen.
 	Part     string `json:"part,omitempty"`
 	Cluster  string `json:"cluster,omitempty"`
 	UID      string `json:"uid,omitempty"`
 	Machine  string `json:"machine,omitempty"`
 	Instance string `json:"instance,omitempty"`
 
-	// Of marks.
+	// For marks.
 	Mark    string    `json:"mark,omitempty"`
 	From    time.Time `json:"from,omitzero"`
 	Until   time.Time `json:"until,omitzero"`
 	Wanted  *int      `json:"wanted,omitempty"`
 	Message string    `json:"message,omitempty"`
 
-	// Write is the request, of one that the API server has answered. Those are in a log of their own.
+	// Write is the request of an event of kind Wrote. Requests have a log of their own.
 	Write *Write `json:"-"`
 }
 
-// Where names the line for people.
+// Where names the line of the log, for people.
 func (e Event) Where() string {
 	if e.Write != nil {
 		return e.Write.Where()
@@ -84,25 +84,25 @@ func (e Event) Where() string {
 // Write is a request that the API server has answered: one line of its audit log.
 type Write struct {
 	Line int
-	// Begun is when the request arrived, Done when it was answered.
+	// Begun is the time at which the request arrived, Done the time of its answer.
 	Begun, Done time.Time
 	User, Verb  string
 	Group, Resource, Subresource,
 	Namespace, Name string
-	// Code is that of HTTP.
+	// Code is the HTTP status code.
 	Code int
 	// Target is the node of a binding.
 	Target string
-	// Object is what was answered, Items where that is a list.
+	// Object is the object in the answer, Items the objects of a list.
 	Object Object
 	Items  []Object
 }
 
-// Event is the request as an event, at the time at which it arrived.
+// Event returns the request as an event. Its time is the time at which the request arrived.
 func (w Write) Event() Event { return Event{Line: w.Line, At: w.Begun, What: Wrote, Write: &w} }
 
-// OK says that the request was granted.
+// OK says whether the request succeeded.
 func (w Write) OK() bool { return w.Code >= 200 && w.Code < 300 }
 
-// Where names the line for people.
+// Where names the line of the log, for people.
 func (w Write) Where() string { return fmt.Sprintf("audit.log:%d", w.Line) }

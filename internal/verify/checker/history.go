@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Run is what was recorded, and who is who in it.
+// Run is the record of a run, with the names of its users.
 type Run struct {
 	Events []Event
-	// Sets is the user that the controllers of sets and deployments are, Machines that of the machine controllers.
+	// Sets is the user name of the controllers of sets and deployments, Machines that of the machine controllers.
 	Sets, Machines string
-	// DrainTimeout is that of machines of machine.sapcloud.io that name none: --machine-drain-timeout.
+	// DrainTimeout applies to machines of machine.sapcloud.io that name no timeout: --machine-drain-timeout.
 	DrainTimeout time.Duration
-	// Once: the infrastructure of this run ends no instance that it accepted, so that none is asked for again, so that a machine has one in its
-	// whole life.
+	// Once: the infrastructure of this run never ends an instance that it accepted. Each machine therefore has at most one
+	// instance in its whole life.
 	Once bool
 }
 
-// version is an object from one write to the next.
+// version is the state of an object from one write to the next.
 type version struct {
 	Object
 	*Write
-	// gone: the write was the end of the object.
+	// gone: the write removed the object.
 	gone bool
-	// order is the resource version.
+	// order is the resource version of the object.
 	order uint64
 }
 
@@ -33,12 +33,12 @@ type version struct {
 type thing struct {
 	resource string
 	versions []version
-	// bound is when a pod came to a node, zero while it has none.
+	// boundBegun and boundDone are the times of the request that bound a pod to its node; zero without such a request.
 	boundBegun, boundDone time.Time
 	node                  string
 }
 
-// name is that of the object for people.
+// name is the object's name for people.
 func (t *thing) name() string {
 	m := t.last().Metadata
 	return m.Namespace + "/" + m.Name
@@ -46,7 +46,7 @@ func (t *thing) name() string {
 
 func (t *thing) last() version { return t.versions[len(t.versions)-1] }
 
-// during are the versions that may have been the present one at some moment from a to b.
+// during returns the versions that may have been stored at some moment from a to b.
 func (t *thing) during(a, b time.Time) []version {
 	var out []version
 	for i, v := range t.versions {
@@ -58,7 +58,7 @@ func (t *thing) during(a, b time.Time) []version {
 	return out
 }
 
-// surely says that from a to b the object was there and was so, whatever took effect when.
+// surely says whether the object certainly existed from a to b and so was true of it all that time.
 func (t *thing) surely(a, b time.Time, so func(Object) bool) bool {
 	if len(t.versions) == 0 || t.versions[0].Done.After(a) {
 		return false
@@ -67,12 +67,12 @@ func (t *thing) surely(a, b time.Time, so func(Object) bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(v version) bool { return v.gone || !so(v.Object) })
 }
 
-// maybe says that at some moment from a to b the object may have been there and so.
+// maybe says whether the object may have existed at some moment from a to b and so may have been true of it.
 func (t *thing) maybe(a, b time.Time, so func(Object) bool) bool {
 	return slices.ContainsFunc(t.during(a, b), func(v version) bool { return !v.gone && so(v.Object) })
 }
 
-// firstDeleting is the first version under deletion, if there is one.
+// firstDeleting returns the first version with a deletion timestamp, or the removal; false if there is neither.
 func (t *thing) firstDeleting() (version, bool) {
 	i := slices.IndexFunc(t.versions, func(v version) bool { return v.deleting() || v.gone })
 	if i < 0 {
@@ -89,7 +89,7 @@ type era struct {
 	order  []*thing
 }
 
-// eraOf is the era at a time.
+// eraOf returns the number of the era at a time.
 func (h *history) eraOf(at time.Time) int {
 	n := 0
 	for i, e := range h.eras {
@@ -100,17 +100,17 @@ func (h *history) eraOf(at time.Time) int {
 	return n
 }
 
-// history is a run, sorted.
+// history is a sorted run.
 type history struct {
 	Run
 	eras []*era
-	// parts are what was made for instances.
+	// parts are the parts of instances, such as disks.
 	instances, parts []*Instance
 	// foreign are the IDs of instances of another cluster.
 	foreign map[string]bool
 }
 
-// sortOut makes a history of a run.
+// sortOut sorts a run into a history.
 func sortOut(r Run) *history {
 	r.Events = slices.Clone(r.Events)
 	inOrder(r.Events)
@@ -140,7 +140,7 @@ func sortOut(r Run) *history {
 	return h
 }
 
-// nodeOf is the name of the node that a machine has recorded; empty: none.
+// nodeOf returns the name of the node that a machine has recorded; empty if it has recorded none.
 func (h *history) nodeOf(uid string) string {
 	for _, e := range h.eras {
 		m := e.machineOf(uid)
@@ -156,7 +156,7 @@ func (h *history) nodeOf(uid string) string {
 	return ""
 }
 
-// writes are the requests of the API server.
+// writes returns the requests to the API server.
 func (r Run) writes() (all []*Write) {
 	for _, e := range r.Events {
 		if e.Write != nil {
@@ -166,7 +166,7 @@ func (r Run) writes() (all []*Write) {
 	return all
 }
 
-// sort puts versions in the order in which they were stored. A list may show one again.
+// sort puts versions in the order in which they were stored. A list may repeat a version.
 func (t *thing) sort() {
 	slices.SortStableFunc(t.versions, func(a, b version) int {
 		if a.gone != b.gone {
@@ -186,7 +186,7 @@ func (e *era) add(w *Write) {
 	case w.Verb == "list":
 		for _, o := range w.Items {
 			listed := *w
-			listed.Begun, listed.Done = e.begin, e.begin // it has been so since the era began
+			listed.Begun, listed.Done = e.begin, e.begin // the object has been so since the era began
 			e.put(&listed, o, false)
 		}
 	case w.Subresource == "binding":
@@ -220,7 +220,7 @@ func (e *era) put(w *Write, o Object, gone bool) {
 	t.versions = append(t.versions, version{Object: o, Write: w, gone: gone, order: order})
 }
 
-// named is the newest thing of the name that the request is about.
+// named returns the newest object with the name that the request is about.
 func (e *era) named(w *Write) *thing {
 	for _, t := range slices.Backward(e.order) {
 		m := t.last().Metadata
@@ -231,10 +231,10 @@ func (e *era) named(w *Write) *thing {
 	return nil
 }
 
-// of are the things of a resource of the era.
+// of returns the objects of a resource in the era.
 func (e *era) of(resource string) []*thing {
 	return slices.DeleteFunc(slices.Clone(e.order), func(t *thing) bool { return t.resource != resource })
 }
 
-// controller says whether the user is one of the controllers that are judged.
+// controller says whether the user is one of the controllers that the checker judges.
 func (h *history) controller(user string) bool { return user == h.Sets || user == h.Machines }

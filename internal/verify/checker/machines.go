@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// oneInstance looks for two instances of one machine that lived at the same time. One whose end was requested does not count:
-// its machine needs it no more. In a run in which machines need no second one it looks for any two, but where the first ended by itself
-// before its machine knew of it: an infrastructure that knows its own by what is there makes another one then.
+// oneInstance looks for two instances of one machine that lived at the same time. An instance whose end was requested does not
+// count, because its machine no longer needs it. In a run with Once it looks for any two instances. The exception is a first
+// instance that ended without a request before its machine recorded it: an infrastructure that recognizes instances only by what
+// exists creates another one then.
 func oneInstance(h *history, v *Verdict) {
 	byUID := map[string][]*Instance{}
 	for _, i := range h.instances {
@@ -18,7 +19,7 @@ func oneInstance(h *history, v *Verdict) {
 		}
 		v.Judged++
 		if i.UID == "" {
-			v.breaks(i.Made.At, []string{i.Made.Where()}, "instance %s (%s) does not say whose it is", i.ID, i.Machine)
+			v.breaks(i.Made.At, []string{i.Made.Where()}, "instance %s (%s) has no machine UID", i.ID, i.Machine)
 			continue
 		}
 		for _, other := range byUID[i.UID] {
@@ -30,7 +31,7 @@ func oneInstance(h *history, v *Verdict) {
 	}
 }
 
-// unheard says whether an instance ended by itself before a time at which its machine had recorded none.
+// unheard says whether an instance ended without a request at a time before, and its machine had not recorded it by that time.
 func (h *history) unheard(i *Instance, before time.Time) bool {
 	if i.Died.At.IsZero() || i.Died.At.After(before) {
 		return false
@@ -41,7 +42,7 @@ func (h *history) unheard(i *Instance, before time.Time) bool {
 	})
 }
 
-// life names the instance and its time, for people.
+// life names the instance and its lifetime, for people.
 func (i *Instance) life() string {
 	end := "now"
 	if !i.Gone.At.IsZero() {
@@ -50,7 +51,7 @@ func (i *Instance) life() string {
 	return fmt.Sprintf("%s from %s to %s", i.ID, i.Made.At.UTC().Format(time.TimeOnly), end)
 }
 
-// othersKept looks for instances of other clusters that ended.
+// othersKept looks for instances of other clusters that were ended.
 func othersKept(h *history, v *Verdict) {
 	for _, i := range h.instances {
 		if !h.foreign[i.ID] {
@@ -63,7 +64,7 @@ func othersKept(h *history, v *Verdict) {
 	}
 }
 
-// machineOf is the machine with the UID in the era.
+// machineOf returns the machine with the UID in the era.
 func (e *era) machineOf(uid string) *thing {
 	t := e.things[uid]
 	if t == nil || t.resource != "machines" {
@@ -72,10 +73,10 @@ func (e *era) machineOf(uid string) *thing {
 	return t
 }
 
-// wantedStays looks for instances that were ended although their machine was wanted, and for calls that asked for it. After a
-// restore of etcd two histories say what is wanted: the one that goes on, and the one that was cut off, from which controllers
-// that were left running may know better. An instance may go if either has its machine deleted. One whose machine exists only
-// in the history that was cut off has no owner, and may go as well.
+// wantedStays looks for instances that were ended although their machine was wanted, and for such calls. After a restore of etcd
+// two histories say which machines are wanted: the current one, and the one before the restore, which controllers that kept
+// running may have seen. An instance may be ended if its machine is deleted in either history. An instance may also be ended if
+// its machine exists only in the history before the restore, because it has no owner.
 func wantedStays(h *history, v *Verdict) {
 	judge := func(e Event, from, to time.Time, what string) {
 		n := h.eraOf(to)
@@ -99,12 +100,12 @@ func wantedStays(h *history, v *Verdict) {
 		}
 	}
 	for _, c := range h.calls("delete") {
-		judge(c.Event, c.At, c.At, "the end of the instance is asked for")
+		judge(c.Event, c.At, c.At, "the deletion of the instance is requested")
 	}
 }
 
-// released looks for machines that the machine controllers let go of while their instances lived, or something was there that was
-// made for them: it has no owner then, and may stay.
+// released looks for machines whose finalizer the machine controllers removed while their instance or one of its parts existed.
+// Such an instance or part has no owner, and may stay for ever.
 func released(h *history, v *Verdict) {
 	for _, i := range slices.Concat(h.instances, h.parts) {
 		for _, e := range h.eras {
@@ -114,13 +115,14 @@ func released(h *history, v *Verdict) {
 			}
 			v.Judged++
 			if end := m.last(); i.during(end.Begun, end.Done) {
-				v.breaks(end.Begun, []string{i.Made.Where(), end.Where()}, "machine %s is let go of while its %s %s is there", m.name(), cmp.Or(i.Part, "instance"), i.ID)
+				v.breaks(end.Begun, []string{i.Made.Where(), end.Where()}, "machine %s is removed while its %s %s exists", m.name(), cmp.Or(i.Part, "instance"), i.ID)
 			}
 		}
 	}
 }
 
-// heldFirst looks for instances of machines that nothing held: the machine could go, and its instance would have no owner.
+// heldFirst looks for instances of machines without a finalizer: such a machine could be removed, and its instance would have no
+// owner.
 func heldFirst(h *history, v *Verdict) {
 	for _, i := range h.instances {
 		var seen []version
@@ -134,12 +136,12 @@ func heldFirst(h *history, v *Verdict) {
 		}
 		v.Judged++
 		if !slices.ContainsFunc(seen, func(v version) bool { return !v.Begun.After(i.Made.At) && len(v.Metadata.Finalizers) > 0 }) {
-			v.breaks(i.Made.At, []string{i.Made.Where(), seen[0].Where()}, "instance %s is made for machine %s, which has no finalizer", i.ID, seen[0].Metadata.Name)
+			v.breaks(i.Made.At, []string{i.Made.Where(), seen[0].Where()}, "instance %s is created for machine %s, which has no finalizer", i.ID, seen[0].Metadata.Name)
 		}
 	}
 }
 
-// nodeLast looks for nodes that the machine controllers deleted while their instances lived.
+// nodeLast looks for nodes that the machine controllers deleted while the instance existed.
 func nodeLast(h *history, v *Verdict) {
 	for _, e := range h.eras {
 		for _, w := range e.writes {
@@ -149,20 +151,20 @@ func nodeLast(h *history, v *Verdict) {
 			v.Judged++
 			for _, i := range h.instances {
 				if i.node == w.Name && i.during(w.Begun, w.Done) && !e.older(w.Name, i.Made.At, w.Begun) {
-					v.breaks(w.Begun, []string{i.Made.Where(), w.Where()}, "node %s is deleted while its instance %s is there", w.Name, i.ID)
+					v.breaks(w.Begun, []string{i.Made.Where(), w.Where()}, "node %s is deleted while its instance %s exists", w.Name, i.ID)
 				}
 			}
 		}
 	}
 }
 
-// unwanted says whether the machine was, or may have been, deleted at the end of the era, or was not there.
+// unwanted says whether at the end of the era the machine did not exist, or was or may have been deleted.
 func (e *era) unwanted(uid string) bool {
 	m := e.machineOf(uid)
 	return m == nil || slices.ContainsFunc(m.versions, func(v version) bool { return v.gone || v.deleting() })
 }
 
-// calls are the calls of a verb with their replies.
+// calls returns the calls of a verb with their replies.
 func (h *history) calls(verb string) []call {
 	replies := map[string]Event{}
 	for _, e := range h.Events {
@@ -179,14 +181,14 @@ func (h *history) calls(verb string) []call {
 	return out
 }
 
-// call is a call and its reply, which is zero where none came.
+// call is a call and its reply; the reply is zero if none came.
 type call struct {
 	Event
 	reply Event
 }
 
-// recorded compares what the two halves of the infrastructure's log say. Without it, a recorder that sees nothing would let
-// everything pass.
+// recorded compares the controllers' replies with the infrastructure's own events. Without it, a recorder that sees nothing would
+// break no statement.
 func recorded(h *history, v *Verdict) {
 	made := map[string]time.Time{}
 	for _, i := range h.instances {

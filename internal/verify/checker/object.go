@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Object is as much of any object as the statements are about: machines, their sets and deployments in both APIs, nodes and
+// Object has the fields of any object that the statements need: machines, their sets and deployments in both APIs, nodes and
 // pods.
 type Object struct {
 	APIVersion string   `json:"apiVersion,omitempty"`
@@ -19,15 +19,15 @@ type Object struct {
 	Metadata   Metadata `json:"metadata,omitzero"`
 	Spec       Spec     `json:"spec,omitzero"`
 	Status     Status   `json:"status,omitzero"`
-	// Type is that of a secret.
+	// Type is the type of a secret.
 	Type string `json:"type,omitempty"`
-	// Details are those of a Status, which answers the deletion of an object that the API server removes at once.
+	// Details are the details of a Status, the answer to the deletion of an object that the API server removes at once.
 	Details struct {
 		UID string `json:"uid,omitempty"`
 	} `json:"details,omitzero"`
 }
 
-// Metadata is that of every object.
+// Metadata is the metadata of every object.
 type Metadata struct {
 	Name                       string            `json:"name,omitempty"`
 	Namespace                  string            `json:"namespace,omitempty"`
@@ -62,14 +62,14 @@ type Spec struct {
 			MaxUnavailable Share `json:"maxUnavailable,omitempty"`
 		} `json:"rollingUpdate,omitzero"`
 	} `json:"strategy,omitzero"`
-	// RollbackTo is what a user asks a deployment to go back to.
+	// RollbackTo is the rollback that a user requests of a deployment.
 	RollbackTo *struct{} `json:"rollbackTo,omitempty"`
 	Template   struct {
 		Spec Recipe `json:"spec,omitzero"`
 	} `json:"template,omitzero"`
 	Recipe
 
-	// Of machines.
+	// For machines.
 	ProviderID     string `json:"providerID,omitempty"`
 	DrainTimeout   string `json:"drainTimeout,omitempty"`
 	LifecycleHooks struct {
@@ -77,12 +77,12 @@ type Spec struct {
 		PreTerminate []Hook `json:"preTerminate,omitempty"`
 	} `json:"lifecycleHooks,omitzero"`
 
-	// Of nodes and pods.
+	// For nodes and pods.
 	Unschedulable bool   `json:"unschedulable,omitempty"`
 	NodeName      string `json:"nodeName,omitempty"`
 }
 
-// Recipe is what instances are made from: who changes it means other machines.
+// Recipe is the part of a template from which instances are created: a change of it means new machines.
 type Recipe struct {
 	ProviderSpec json.RawMessage `json:"providerSpec,omitempty"`
 	Class        struct {
@@ -99,9 +99,10 @@ type Hook struct {
 type Status struct {
 	Phase         string
 	CurrentStatus struct{ Phase string }
-	// NodeRef is that of machines of machine.openshift.io.
+	// NodeRef belongs to machines of machine.openshift.io.
 	NodeRef struct{ Name string }
-	// ErrorMessage and Conditions are those of machine.openshift.io and of nodes, LastOperation that of machine.sapcloud.io.
+	// ErrorMessage belongs to machine.openshift.io, Conditions to machine.openshift.io and nodes, LastOperation to
+	// machine.sapcloud.io.
 	ErrorMessage  string
 	Conditions    []Condition
 	LastOperation struct{ Description string }
@@ -113,7 +114,7 @@ type Status struct {
 // Condition is one of an object's conditions.
 type Condition struct{ Type, Status, Message string }
 
-// UnmarshalJSON lets the status of a Status pass, which is a word.
+// UnmarshalJSON accepts the status of a Status, which is a string.
 func (s *Status) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		return nil
@@ -122,7 +123,7 @@ func (s *Status) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(s))
 }
 
-// Share is a number, or a percentage of one.
+// Share is a number or a percentage.
 type Share json.RawMessage
 
 // UnmarshalJSON keeps the text.
@@ -131,7 +132,7 @@ func (s *Share) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// of is the share of n, where a percentage is rounded up or down; none is nothing.
+// of returns the number that the share is of n. A percentage is rounded up or down; an absent share is 0.
 func (s Share) of(n int, up bool) int {
 	text := strings.Trim(string(s), `"`)
 	percent, relative := strings.CutSuffix(text, "%")
@@ -148,23 +149,22 @@ func (s Share) of(n int, up bool) int {
 	}
 }
 
-// bounds are how many machines of a deployment there may be above the wanted number, and how many may be unavailable.
+// bounds returns how many machines a deployment may have above the wanted number, and how many may be unavailable.
 func (o Object) bounds() (surge, unavailable int) {
 	rolling := o.Spec.Strategy.RollingUpdate
 	surge, unavailable = rolling.MaxSurge.of(o.replicas(), true), rolling.MaxUnavailable.of(o.replicas(), false)
 	if surge == 0 && unavailable == 0 {
-		unavailable = 1 // nothing could move
+		unavailable = 1 // with both at 0 no machine could be replaced
 	}
 	return surge, min(unavailable, o.replicas())
 }
 
-// rolls says whether a deployment replaces machines step by step, within bounds.
+// rolls says whether a deployment has the strategy RollingUpdate, which is the default.
 func (o Object) rolls() bool {
 	return slices.Contains([]string{"", "RollingUpdate"}, o.Spec.Strategy.Type)
 }
 
-// replicas are those that are wanted. machine.sapcloud.io leaves a 0 out, and machine.openshift.io takes 1 for granted where there is
-// no number.
+// replicas returns the wanted number. machine.sapcloud.io omits a 0; machine.openshift.io treats a missing number as 1.
 func (o Object) replicas() int {
 	switch {
 	case o.Spec.Replicas != nil:
@@ -180,7 +180,7 @@ func (o Object) deleting() bool { return o.Metadata.DeletionTimestamp != nil }
 
 func (o Object) wanted() bool { return !o.deleting() }
 
-// phase is the machine's, in the words of either API.
+// phase is the phase of a machine, in the words of its API.
 func (o Object) phase() string {
 	if o.Status.CurrentStatus.Phase != "" {
 		return o.Status.CurrentStatus.Phase
@@ -198,12 +198,12 @@ func (o Object) ready() bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c Condition) bool { return c.Type == "Ready" && c.Status == "True" })
 }
 
-// drained says whether a machine says that its drain is done.
+// drained says whether the machine reports a finished drain.
 func (o Object) drained() bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c Condition) bool { return c.Type == "Drained" && c.Status == "True" })
 }
 
-// why is what a machine says about itself.
+// why is the machine's own message about its state.
 func (o Object) why() string {
 	for _, c := range o.Status.Conditions {
 		if c.Status != "True" && c.Message != "" {
@@ -213,7 +213,7 @@ func (o Object) why() string {
 	return cmp.Or(o.Status.ErrorMessage, o.Status.LastOperation.Description)
 }
 
-// owner is the UID of the controller of the object.
+// owner returns the kind and the UID of the controller of the object.
 func (o Object) owner() (kind, uid string) {
 	for _, r := range o.Metadata.OwnerReferences {
 		if r.Controller {
@@ -223,7 +223,7 @@ func (o Object) owner() (kind, uid string) {
 	return "", ""
 }
 
-// selects says whether the labels are those that a set or deployment selects.
+// selects says whether a set or deployment selects the labels.
 func (o Object) selects(labels map[string]string) bool {
 	for k, v := range o.Spec.Selector.MatchLabels {
 		if labels[k] != v {
@@ -233,7 +233,7 @@ func (o Object) selects(labels map[string]string) bool {
 	return true
 }
 
-// removed says that an answer is the last of its object: its deletion was asked for, and nothing holds it any more.
+// removed says whether an answer is the last of its object: the object is being deleted and has no finalizer left.
 func (o Object) removed(resource string) bool {
 	if !o.deleting() || len(o.Metadata.Finalizers) > 0 {
 		return false
@@ -242,7 +242,7 @@ func (o Object) removed(resource string) bool {
 	return resource != "pods" || grace == nil || *grace == 0
 }
 
-// recipe is what the object, or machines of its template, are made from, in one spelling.
+// recipe returns the recipe of the object, or of its template, in one spelling.
 func (o Object) recipe() string {
 	of := o.Spec.Recipe
 	if len(of.ProviderSpec) == 0 && of.Class.Name == "" {

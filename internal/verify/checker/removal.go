@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// daemon and mirror are pods that no drain moves.
+// daemon and mirror report pods that no drain evicts.
 func daemon(o Object) bool {
 	kind, _ := o.owner()
 	return kind == "DaemonSet"
@@ -16,7 +16,7 @@ func mirror(o Object) bool { return o.Metadata.Annotations["kubernetes.io/config
 
 func finished(o Object) bool { return o.Status.Phase == "Succeeded" || o.Status.Phase == "Failed" }
 
-// drainFirst looks at what was on the node of each instance at the moment at which its end was requested.
+// drainFirst looks for pods on the node of each instance at the moment at which the end of the instance was requested.
 func drainFirst(h *history, v *Verdict) {
 	for _, i := range h.instances {
 		at := i.Ending.At
@@ -32,11 +32,11 @@ func drainFirst(h *history, v *Verdict) {
 		v.Judged++
 		closed := e.cordoned(i.node, at)
 		if e.older(i.node, i.Made.At, at) {
-			continue // the node is another instance's
+			continue // the node belongs to another instance
 		}
 		for _, pod := range e.of("pods") {
 			if pod.node != i.node || !pod.boundDone.Before(at) || pod.boundDone.After(closed) {
-				continue // it came after the node was closed
+				continue // the pod was bound after the node was cordoned
 			}
 			silent := e.silent(i.node, at)
 			if pod.surely(at, at, func(o Object) bool { return !daemon(o) && !mirror(o) && !finished(o) && (!silent || !o.deleting()) }) {
@@ -47,27 +47,26 @@ func drainFirst(h *history, v *Verdict) {
 	}
 }
 
-// taken says whether another user than its controller has removed the machine's object by then: its instance has no owner.
+// taken says whether a user other than the machine controller had removed the machine by a time. The instance then has no owner.
 func (t *thing) taken(h *history, at time.Time) bool {
 	return t.last().gone && t.last().User != h.Machines && !t.last().Begun.After(at)
 }
 
-// silent says whether the kubelet of a node may be unheard of at that time: nothing will say that terminating pods have
-// ended.
+// silent says whether the node may be not Ready at a time. No kubelet then reports that terminating pods have ended.
 func (e *era) silent(node string, at time.Time) bool {
 	return slices.ContainsFunc(e.of("nodes"), func(n *thing) bool {
 		return n.last().Metadata.Name == node && n.maybe(at, at, func(o Object) bool { return !o.ready() })
 	})
 }
 
-// older says whether the node that has the name at that time was there before another one.
+// older says whether the node that has the name at a time existed at an earlier time, than.
 func (e *era) older(node string, than, at time.Time) bool {
 	return slices.ContainsFunc(e.of("nodes"), func(n *thing) bool {
 		return n.last().Metadata.Name == node && n.surely(than, than, Object.wanted) && n.maybe(at, at, Object.wanted)
 	})
 }
 
-// undrained says whether the machine may go with its pods at that time: its drain is excluded, forced, or has timed out.
+// undrained says whether the instance may end with its pods at a time: the drain is excluded, forced or has timed out.
 func (h *history) undrained(m *thing, deleted version, at time.Time) bool {
 	return m.maybe(deleted.Begun, at, func(o Object) bool {
 		_, excluded := o.Metadata.Annotations["machine.openshift.io/exclude-node-draining"]
@@ -90,12 +89,12 @@ func (h *history) timedOut(o Object, group string, at time.Time) bool {
 	if d, err := time.ParseDuration(text); err == nil {
 		timeout = d
 	}
-	// A node that has long been silent is beyond these logs: the world has none.
+	// The shorter timeout of nodes that have long been silent is not checked: these runs have no such node.
 	return timeout > 0 && at.Sub(*o.Metadata.DeletionTimestamp) > timeout
 }
 
-// cordoned is when the request arrived that last closed the node to pods before that time; the far past if no request did, so
-// that the far future stands for a node that was never closed.
+// cordoned returns the time of the request that cordoned the node, if the node was still cordoned at the time at; else the far
+// future.
 func (e *era) cordoned(node string, at time.Time) time.Time {
 	closed := time.Unix(1<<40, 0)
 	for _, n := range e.of("nodes") {
@@ -116,8 +115,8 @@ func (e *era) cordoned(node string, at time.Time) time.Time {
 	return closed
 }
 
-// hooks looks at each removal of a pod by the machine controllers, and at each end of an instance. Hooks that were put on
-// after the deletion do not count.
+// hooks judges each removal of a pod by the machine controllers, and each end of an instance. Hooks that a user adds after the
+// deletion do not count.
 func hooks(h *history, v *Verdict) {
 	preDrain := func(o Object) bool { return len(o.Spec.LifecycleHooks.PreDrain) > 0 }
 	ends := func(o Object) bool { return len(o.Spec.LifecycleHooks.PreTerminate) > 0 || preDrain(o) && !o.drained() }
@@ -152,7 +151,7 @@ func hooks(h *history, v *Verdict) {
 	}
 }
 
-// heldBy says whether the machine was under deletion from a to b, and had the hook from its deletion on until then.
+// heldBy says whether the machine was being deleted from a to b, and had the hook from its deletion until b.
 func (t *thing) heldBy(hook func(Object) bool, a, b time.Time) (deleted version, held bool) {
 	deleted, ok := t.firstDeleting()
 	if !ok || !hook(deleted.Object) || !t.surely(a, b, func(o Object) bool { return o.deleting() && hook(o) }) {
@@ -161,7 +160,7 @@ func (t *thing) heldBy(hook func(Object) bool, a, b time.Time) (deleted version,
 	return deleted, t.surely(deleted.Done, b, hook)
 }
 
-// hostOf is the machine under whose name the node of the pod runs that a request is about.
+// hostOf returns the machine that is being deleted and whose node runs the pod of a request.
 func (e *era) hostOf(w *Write) *thing {
 	var node string
 	for _, p := range e.of("pods") {

@@ -2,9 +2,8 @@ package checker
 
 import "slices"
 
-// rest compares, whenever the fleet is at rest, what the API server has with what users want and with what the infrastructure
-// has: each set has the machines that it wants, each machine works and has one instance and one node, and there is nothing
-// else.
+// rest compares the API server, the wishes of users and the infrastructure whenever the fleet is at rest: each set has the
+// machines that it wants, each machine works and has one instance and one node, and nothing else exists.
 func rest(h *history, v *Verdict) {
 	for _, x := range h.Events {
 		if x.What != Mark || x.Mark != AtRest {
@@ -21,11 +20,11 @@ func rest(h *history, v *Verdict) {
 	}
 }
 
-// picture is what there is at a mark.
+// picture is the state at a mark.
 type picture struct {
 	*era
 	foreign map[string]bool
-	// has are the instances that live, by the UID of their machine.
+	// has are the living instances, by the UID of their machine.
 	has     map[string][]*Instance
 	verdict *Verdict
 	mark    Event
@@ -35,7 +34,7 @@ func (p *picture) breaks(format string, args ...any) {
 	p.verdict.breaks(p.mark.At, []string{p.mark.Where()}, format, args...)
 }
 
-// present are the objects of a resource, as they are at the mark.
+// present returns the objects of a resource at the time of the mark.
 func (p *picture) present(resource string) (all []Object) {
 	at := p.mark.At
 	for _, t := range p.of(resource) {
@@ -85,7 +84,7 @@ func (p *picture) judge() {
 	}
 }
 
-// machine looks at one of the machines.
+// machine judges one machine.
 func (p *picture) machine(m Object, nodes map[string]Object) {
 	_, set := m.owner()
 	node, joined := nodes[m.node()]
@@ -106,7 +105,7 @@ func (p *picture) machine(m Object, nodes map[string]Object) {
 	}
 }
 
-// owners looks at sets and deployments. Members are how many machines each set has.
+// owners judges sets and deployments. Members is the number of machines of each set.
 func (p *picture) owners(members map[string]int) {
 	deployed, used := map[string]int{}, map[string]int{} // machines, and sets with machines, by the UID of the deployment
 	for _, s := range p.present("machinesets") {
@@ -125,7 +124,7 @@ func (p *picture) owners(members map[string]int) {
 	}
 }
 
-// owner looks at a set or deployment that has so many machines, and at what its status says of them.
+// owner judges a set or deployment that has a number of machines, and the numbers in its status.
 func (p *picture) owner(kind string, o Object, have int, says ...int) {
 	want, name := o.replicas(), o.Metadata.Name
 	switch {
@@ -136,6 +135,6 @@ func (p *picture) owner(kind string, o Object, have int, says ...int) {
 	case o.Status.ObservedGeneration < o.Metadata.Generation:
 		p.breaks("the status of %s %s is of generation %d, not of %d", kind, name, o.Status.ObservedGeneration, o.Metadata.Generation)
 	case slices.ContainsFunc(says, func(n int) bool { return n != want }):
-		p.breaks("%s %s of %d says that it has %v", kind, name, want, says)
+		p.breaks("%s %s wants %d and its status says %v", kind, name, want, says)
 	}
 }

@@ -73,10 +73,10 @@ func TestRest(t *testing.T) {
 		{"a set that wants none says nothing of that", of("machinesets", "old", func(o *Object) {
 			o.APIVersion, o.Spec.Replicas = "machine.sapcloud.io/v1alpha1", nil
 		}), ""},
-		{"a set says something else", of("machinesets", "own", func(o *Object) { o.Status.AvailableReplicas = 0 }), "set own of 1 says that it has [1 1 0]"},
+		{"a set says something else", of("machinesets", "own", func(o *Object) { o.Status.AvailableReplicas = 0 }), "set own wants 1 and its status says [1 1 0]"},
 		{"a set says it of what it was", of("machinesets", "own", func(o *Object) { o.Metadata.Generation = 2 }), "the status of set own is of generation 1, not of 2"},
 		{"a set goes", of("machinesets", "own", func(o *Object) { *o = o.held().deletedAt(5) }), "set own is being deleted, with the finalizers [finalizer]"},
-		{"a deployment counts machines of an older template", of("machinedeployments", "dep", func(o *Object) { o.Status.UpdatedReplicas = 1 }), "deployment dep of 2 says that it has [2 1 2 2]"},
+		{"a deployment counts machines of an older template", of("machinedeployments", "dep", func(o *Object) { o.Status.UpdatedReplicas = 1 }), "deployment dep wants 2 and its status says [2 1 2 2]"},
 		{"a deployment is in two sets", func(r string, o *Object) {
 			of("machines", "a", func(o *Object) { *o = o.ownedBy("MachineSet", "old") })(r, o)
 			of("machinesets", "set", func(o *Object) { *o = o.wants(1, 1); o.Status.Replicas = 1 })(r, o)
@@ -134,7 +134,7 @@ func TestLives(t *testing.T) {
 		}, "machine u1 (u1) had two instances: a"},
 		{"what is another cluster's was ended", func(s *story) { s.instance("foreign", "u3", 1, 2) }, "instance foreign (u3), which is of another cluster, was ended"},
 		{"what is another cluster's stays", func(s *story) { s.instance("foreign", "u3", 1, 0) }, ""},
-		{"nobody can tell whose one is", func(s *story) { s.instance("a", "", 1, 0) }, "instance a () does not say whose it is"},
+		{"nobody can tell whose one is", func(s *story) { s.instance("a", "", 1, 0) }, "instance a () has no machine UID"},
 	} {
 		s := &story{Run: Run{Once: true}}
 		s.event(0, Event{What: Mark, Mark: Foreign, Instance: "foreign"})

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// What came of a sabotage.
+// The results of a sabotage.
 const (
-	// Seen: the judge objects to the record once one line of it was falsified.
+	// Seen: the checker finds the statement broken after one line of the record was falsified.
 	Seen = "seen"
-	// Unseen: it does not. Then its word is worth nothing.
+	// Unseen: the checker does not find it, so its result for this statement is worth nothing.
 	Unseen = "UNSEEN"
-	// Nothing: the run has no line that could be falsified so.
+	// Nothing: the run has no line that can be falsified for this statement.
 	Nothing = "no occasion"
-	// Needless: the run has broken the statement without help.
+	// Needless: the run already breaks the statement.
 	Needless = "needless"
 )
 
-// saboteurs falsify a record so that one statement is broken, and say whether they found an occasion.
+// saboteurs falsify a record so that one statement is broken. They return false if the record has no fitting line.
 var saboteurs = map[string]func(r *Run, h *history) bool{
 	"one-instance":  twin,
 	"drain-first":   hasten,
@@ -53,8 +53,8 @@ var saboteurs = map[string]func(r *Run, h *history) bool{
 	},
 }
 
-// Prove falsifies the record of a run once for each statement, or for those that are named, and says whether its judge sees that.
-// The order is that of [Judge].
+// Prove falsifies the record of a run once for each named statement, or for all without names. It returns, in the order of
+// [Judge], whether the checker sees each falsification.
 func Prove(r Run, names ...string) []string {
 	h := sortOut(r)
 	var out []string
@@ -79,7 +79,7 @@ func Prove(r Run, names ...string) []string {
 	return out
 }
 
-// clone is the run with events of its own.
+// clone is a copy of the run with its own events.
 func (r Run) clone() Run {
 	r.Events = slices.Clone(r.Events)
 	for n := range r.Events {
@@ -105,7 +105,7 @@ func twin(r *Run, h *history) bool {
 	return false
 }
 
-// change falsifies the entries for which it is so.
+// change falsifies the events for which so returns true.
 func (r *Run) change(so func(Event) bool, to func(*Event)) {
 	for n := range r.Events {
 		if so(r.Events[n]) {
@@ -114,7 +114,7 @@ func (r *Run) change(so func(Event) bool, to func(*Event)) {
 	}
 }
 
-// hasten ends an instance as soon as its machine is deleted, with a pod on it.
+// hasten ends an instance, with a pod on its node, immediately after its machine was deleted.
 func hasten(r *Run, h *history) bool {
 	for _, i := range h.instances {
 		if i.Ending.At.IsZero() {
@@ -139,7 +139,7 @@ func hasten(r *Run, h *history) bool {
 	return false
 }
 
-// deletedAt is the first moment at which the deletion is a fact.
+// deletedAt is the first moment at which the deletion has certainly taken effect.
 func deletedAt(deleted version) time.Time {
 	if deleted.Write == nil {
 		return time.Time{}
@@ -147,7 +147,7 @@ func deletedAt(deleted version) time.Time {
 	return deleted.Done.Add(time.Microsecond)
 }
 
-// hookOn puts a hook on a machine that was drained and ended without one.
+// hookOn adds a hook to a machine that was drained and ended without one.
 func hookOn(r *Run, h *history) bool {
 	for _, i := range h.instances {
 		if i.Ending.At.IsZero() {
@@ -181,7 +181,7 @@ func endWanted(r *Run, h *history) bool {
 	return false
 }
 
-// shrink lets sets or deployments have wanted less than they got.
+// shrink lowers the wanted number of all sets or deployments to 0, and removes maxSurge.
 func shrink(r *Run, resource string) bool {
 	none, found := 0, false
 	for _, w := range r.writes() {
@@ -193,7 +193,7 @@ func shrink(r *Run, resource string) bool {
 	return found
 }
 
-// demand lets the controllers delete all machines of a deployment together with the first.
+// demand lets the controllers delete all machines of a deployment together with the first one.
 func demand(r *Run, h *history) bool {
 	for _, e := range h.eras {
 		for _, w := range e.writes {
@@ -217,7 +217,7 @@ func demand(r *Run, h *history) bool {
 	return false
 }
 
-// deletedBy is the deletion of an object just before another one's, by the same hand.
+// deletedBy is a deletion of this object by the same user, just before the user deletes another object.
 func (v version) deletedBy(other *Write) Write {
 	w := *other
 	w.Begun, w.Done = other.Begun.Add(-2*time.Millisecond), other.Begun.Add(-time.Millisecond)
@@ -228,7 +228,7 @@ func (v version) deletedBy(other *Write) Write {
 	return w
 }
 
-// claimQuiet says that nothing but an exchange of binaries went on while a machine was made.
+// claimQuiet adds a mark that only binaries were exchanged while a machine was created.
 func claimQuiet(r *Run, h *history) bool {
 	for _, e := range h.eras {
 		for _, w := range e.writes {
@@ -241,7 +241,7 @@ func claimQuiet(r *Run, h *history) bool {
 	return false
 }
 
-// outlive lets an instance end after its machine has gone.
+// outlive lets an instance end after its machine was removed.
 func outlive(r *Run, h *history) bool {
 	for _, i := range h.instances {
 		for _, e := range h.eras {
@@ -254,7 +254,7 @@ func outlive(r *Run, h *history) bool {
 	return false
 }
 
-// letGo takes the finalizers off a machine that has an instance.
+// letGo removes the finalizers of a machine that has an instance.
 func letGo(r *Run, h *history) bool {
 	n := slices.IndexFunc(h.instances, func(i *Instance) bool {
 		return slices.ContainsFunc(h.eras, func(e *era) bool { return e.machineOf(i.UID) != nil })
@@ -267,7 +267,7 @@ func letGo(r *Run, h *history) bool {
 	return n >= 0
 }
 
-// keepOn lets the instance of a node that was deleted stay.
+// keepOn lets the instance of a deleted node stay.
 func keepOn(r *Run, h *history) bool {
 	for _, w := range r.writes() {
 		if w.User != h.Machines || w.Verb != "delete" || w.Resource != "nodes" {
@@ -283,7 +283,7 @@ func keepOn(r *Run, h *history) bool {
 	return false
 }
 
-// disown lets an instance that was ended be another cluster's.
+// disown adds a mark that an ended instance belongs to another cluster.
 func disown(r *Run, h *history) bool {
 	n := slices.IndexFunc(h.instances, func(i *Instance) bool { return !i.Gone.At.IsZero() })
 	if n >= 0 {
@@ -292,7 +292,7 @@ func disown(r *Run, h *history) bool {
 	return n >= 0
 }
 
-// forgetGone lets an instance stay for ever.
+// forgetGone drops the record of an instance's end.
 func forgetGone(r *Run, _ *history) bool {
 	ended := slices.ContainsFunc(r.Events, func(e Event) bool { return e.What == Mark && e.Mark == End })
 	n := slices.IndexFunc(r.Events, func(e Event) bool { return e.What == Gone })

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Verdict is what a run came to under one statement.
+// Verdict is the result of a run for one statement.
 type Verdict struct {
-	// Statement is short and stable, Says what it promises.
+	// Statement is short and stable; Says is its text.
 	Statement, Says string
-	// Judged counts the occasions on which the run could have broken it: with none it proved nothing.
+	// Judged counts the events that could have broken the statement. A verdict with 0 proves nothing.
 	Judged int
-	// Broken are the occasions on which it did.
+	// Broken are the events that broke it.
 	Broken []Finding
 }
 
@@ -21,7 +21,7 @@ type Verdict struct {
 type Finding struct {
 	At      time.Time
 	Message string
-	// Where are the lines of the logs that show it.
+	// Where are the lines of the logs that show the breach.
 	Where []string
 }
 
@@ -29,39 +29,39 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s %s %v", f.At.UTC().Format("15:04:05.000"), f.Message, f.Where)
 }
 
-// The statements that a test asks for by name.
+// The statements that tests name.
 const (
 	OneInstance = "one-instance"
 	OthersKept  = "others-kept"
 	Rest        = "rest"
 )
 
-// statement is a promise and who judges it.
+// statement is a promise and the function that judges it.
 type statement struct {
 	name, says string
 	judge      func(h *history, v *Verdict)
 }
 
 var statements = []statement{
-	{OneInstance, "at most one instance per machine at any time, and one ever where the infrastructure keeps what it accepted", oneInstance},
+	{OneInstance, "at most one instance per machine at any time, and one in its whole life if the infrastructure ends no instance by itself", oneInstance},
 	{"drain-first", "no instance is ended while a pod that can be evicted is on its node, unless its drain is excluded or timed out", drainFirst},
-	{"hooks", "no pod is evicted under a preDrain hook, no instance ended under a hook, that was there at the deletion", hooks},
-	{"wanted-stays", "no instance of a machine that is wanted is ended", wantedStays},
-	{"held-first", "no instance is made for a machine that has no finalizer", heldFirst},
-	{"node-last", "no node is deleted while its instance is there", nodeLast},
-	{"released-last", "no machine is let go of while its instance, or a part of it, is there", released},
-	{"set-bound", "a set makes no machine beyond what it wanted at any time since what its controller provably knew", setBound},
-	{"surge", "a rollout makes no machine beyond replicas and maxSurge", surge},
-	{"unavailable", "a rollout deletes no machine below replicas less maxUnavailable", unavailable},
-	{"no-roll", "controllers change no template, make one set for each template that a user asked for, and an exchange of binaries in a quiet fleet touches no machine", noRoll},
+	{"hooks", "no pod is evicted under a preDrain hook and no instance is ended under any hook; a hook counts if it existed at the deletion", hooks},
+	{"wanted-stays", "no instance of a wanted machine is ended", wantedStays},
+	{"held-first", "no instance is created for a machine without a finalizer", heldFirst},
+	{"node-last", "no node is deleted while its instance exists", nodeLast},
+	{"released-last", "no machine is removed while its instance or a part of the instance exists", released},
+	{"set-bound", "a set creates no machine beyond the largest number that its controller may have read", setBound},
+	{"surge", "a rollout creates no machine beyond replicas and maxSurge", surge},
+	{"unavailable", "a rollout deletes no machine that leaves fewer than replicas less maxUnavailable", unavailable},
+	{"no-roll", "controllers change no template, create sets only for templates that a user wrote, and touch no machine of a quiet fleet when only binaries are exchanged", noRoll},
 	{OthersKept, "no instance of another cluster is ended", othersKept},
-	{Rest, "at rest each set has the machines that it wants, each machine works and has one instance and one node, and there is nothing else", rest},
+	{Rest, "at rest each set has the machines that it wants, each machine works and has one instance and one node, and nothing else exists", rest},
 	{"no-leak", "nothing is left when everything is deleted", noLeak},
-	{"settles", "the fleet becomes what it should be without interference, and no controller crashes", settles},
-	{"recorded", "each instance that a reply reported to a controller was seen at the infrastructure", recorded},
+	{"settles", "without interference the fleet reaches its wanted state, and no controller crashes", settles},
+	{"recorded", "each instance that a reply reported to a controller is in the infrastructure's own events", recorded},
 }
 
-// Judge says what the run came to under each statement, or under those that are named.
+// Judge returns the verdicts of a run for the named statements, or for all without names.
 func Judge(r Run, names ...string) []Verdict {
 	h := sortOut(r)
 	var out []Verdict
@@ -73,7 +73,7 @@ func Judge(r Run, names ...string) []Verdict {
 	return out
 }
 
-// named are the statements with the names, or all.
+// named returns the statements with the names, or all without names.
 func named(names []string) []statement {
 	if len(names) == 0 {
 		return statements
@@ -81,8 +81,7 @@ func named(names []string) []statement {
 	return slices.DeleteFunc(slices.Clone(statements), func(s statement) bool { return !slices.Contains(names, s.name) })
 }
 
-// Wrong says how the run breaks the statements that are named; empty: it does not. For people it is long enough with twenty of
-// its ways.
+// Wrong returns the messages about broken statements, at most twenty; empty if no named statement is broken.
 func Wrong(r Run, names ...string) string {
 	var out []string
 	for _, v := range Judge(r, names...) {
@@ -94,7 +93,7 @@ func Wrong(r Run, names ...string) string {
 	return strings.Join(out[:min(len(out), 20)], "; ")
 }
 
-// breaks notes a breach. Where are lines.
+// breaks adds a breach to the verdict. Where are lines of the logs.
 func (v *Verdict) breaks(at time.Time, where []string, format string, args ...any) {
 	v.Broken = append(v.Broken, Finding{At: at, Where: where, Message: fmt.Sprintf(format, args...)})
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// noRoll looks for work that no user asked for: templates that controllers changed, sets for templates that no user wrote, and
-// machines that came or went while binaries were exchanged in a quiet fleet.
+// noRoll looks for work that no user requested: templates that controllers changed, sets for templates that no user wrote, and
+// machines that were created or removed while binaries were exchanged in a quiet fleet.
 func noRoll(h *history, v *Verdict) {
 	asked := map[string]map[string]bool{} // recipes that users wrote, by deployment
 	for _, e := range h.eras {
@@ -27,7 +27,7 @@ func noRoll(h *history, v *Verdict) {
 			}
 			v.Judged++
 			if !asked[owner][first.recipe()] {
-				v.breaks(first.Begun, []string{first.Where()}, "set %s is made from a template that no user asked for", t.name())
+				v.breaks(first.Begun, []string{first.Where()}, "set %s has a template that no user wrote", t.name())
 			}
 		}
 	}
@@ -38,8 +38,8 @@ func noRoll(h *history, v *Verdict) {
 	}
 }
 
-// sameRecipe reports controllers that change the template of an existing machine, set or deployment. The controllers make their own sets and machines and change
-// them no more.
+// sameRecipe reports controllers that change the template of an existing machine, set or deployment. The controllers create sets
+// and machines, and never change their templates afterwards.
 func (h *history) sameRecipe(t *thing, v *Verdict) {
 	for i, now := range t.versions {
 		if i == 0 || !h.controller(now.User) || !slices.Contains([]string{"machines", "machinesets", "machinedeployments"}, t.resource) {
@@ -47,12 +47,12 @@ func (h *history) sameRecipe(t *thing, v *Verdict) {
 		}
 		v.Judged++
 		if before := t.versions[i-1]; before.recipe() != now.recipe() && before.Spec.RollbackTo == nil {
-			v.breaks(now.Begun, []string{before.Where(), now.Where()}, "%s %s is made from something else now, by %s", t.resource, t.name(), now.User)
+			v.breaks(now.Begun, []string{before.Where(), now.Where()}, "the template of %s %s was changed by %s", t.resource, t.name(), now.User)
 		}
 	}
 }
 
-// noteAsked collects all that users wanted a deployment's machines to be made from. A template that existed before the logs
+// noteAsked collects all recipes that users wrote for the machines of a deployment. A template that existed before the logs
 // began, or before a restore, is one of them. The target of a rollback is always one of these.
 func (h *history) noteAsked(t *thing, asked map[string]map[string]bool) {
 	uid := t.last().Metadata.UID
@@ -66,7 +66,7 @@ func (h *history) noteAsked(t *thing, asked map[string]map[string]bool) {
 	}
 }
 
-// untouched looks at what the controllers did to machines while they were exchanged.
+// untouched looks for machines that the controllers changed while only their binaries were exchanged.
 func (h *history) untouched(x Event, v *Verdict) {
 	v.Judged++
 	e := h.eras[h.eraOf(x.From)]
@@ -87,7 +87,7 @@ func (h *history) untouched(x Event, v *Verdict) {
 	}
 }
 
-// noLeak looks at what is left at the end.
+// noLeak looks for instances and objects that are left at the end.
 func noLeak(h *history, v *Verdict) {
 	for _, x := range h.Events {
 		if x.What != Mark || x.Mark != End {
@@ -100,7 +100,7 @@ func noLeak(h *history, v *Verdict) {
 			}
 		}
 		if x.Message != "" {
-			v.breaks(x.At, []string{x.Where()}, "the infrastructure is left with %s", x.Message)
+			v.breaks(x.At, []string{x.Where()}, "the infrastructure still has %s", x.Message)
 		}
 		last := h.eras[len(h.eras)-1]
 		for _, t := range last.order {
@@ -112,7 +112,7 @@ func noLeak(h *history, v *Verdict) {
 	}
 }
 
-// settles counts what the world waited for in vain.
+// settles judges the marks Unsettled and Crashed.
 func settles(h *history, v *Verdict) {
 	for _, x := range h.Events {
 		if x.What != Mark {

@@ -17,16 +17,16 @@ import (
 type binary struct {
 	file, dir string
 	tests     tests
-	// draws: it has properties.
+	// draws: the package has properties.
 	draws bool
 }
 
-// broken is a program that does not compile, and what the compiler said.
+// broken is the error of a program that does not compile, with the compiler's output.
 type broken struct{ output string }
 
 func (b broken) Error() string { return "it does not compile: " + firstLines(b.output, 5) }
 
-// build runs the go command, verb and the rest as given. The error is broken where that is so.
+// build runs the go command with the given verb and arguments. If the program does not compile, the error is broken.
 func build(ctx context.Context, root, overlay, verb string, rest ...string) error {
 	args := append([]string{verb, "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-overlay=" + overlay}, rest...)
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -46,20 +46,20 @@ func firstLines(output string, most int) string {
 	return strings.Join(lines[:min(len(lines), most)], "\n")
 }
 
-// Run is what came of running tests.
+// Run is the result of a run of tests.
 type Run struct {
-	// Failed is the first test that failed; empty: all passed. Late: they did not end.
+	// Failed is the first test that failed; empty: all passed. Late: the tests did not end in time.
 	Failed string `json:"failed,omitempty"`
 	Late   bool   `json:"late,omitempty"`
-	// Seconds is how long it took.
+	// Seconds is the duration of the run.
 	Seconds float64 `json:"seconds"`
-	// Output is the end of what a failing run said.
+	// Output is the end of the output of a failed run.
 	Output string `json:"output,omitempty"`
 }
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: ([^\s/]+)`)
 
-// trial is a mutant, by its number, and how long tests may take of which it is known how long they take without it.
+// trial is the number of a mutant, and how long tests may take whose duration without the mutant is known.
 type trial struct {
 	number  int
 	timeout time.Duration
@@ -70,12 +70,12 @@ func (b *binary) run(ctx context.Context, t trial, args ...string) (Run, error) 
 	timeout := t.timeout
 	args = append([]string{"-test.timeout=" + timeout.String()}, args...)
 	if b.draws {
-		// The same cases each time, no patience for the shortest of them, and nothing left behind in the tree.
+		// The cases are the same each time, rapid does not shrink them, and leaves no file in the tree.
 		args = append(args, "-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ns")
 	}
 	patient, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
-	// A defect may ask for memory without end, and should not take the machine with it.
+	// A defect may allocate memory without limit; the limit protects the machine.
 	cmd := exec.CommandContext(patient, "/bin/sh", append([]string{"-c", `ulimit -v 12000000; exec "$0" "$@"`, b.file}, args...)...)
 	cmd.Dir, cmd.WaitDelay = b.dir, 5*time.Second
 	cmd.Env = append(os.Environ(), "UPDATE_GOLDEN=", numberEnv+"="+strconv.Itoa(t.number))
@@ -101,7 +101,7 @@ func (b *binary) run(ctx context.Context, t trial, args ...string) (Run, error) 
 	return r, nil
 }
 
-// tail is the end of a text, from the beginning of a line.
+// tail is the end of a text, beginning with a whole line.
 func tail(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -122,7 +122,7 @@ func (b *binary) units(ctx context.Context, t trial) (Run, error) {
 	return b.run(ctx, t, args...)
 }
 
-// some runs the tests of these names; none at all without names.
+// some runs the named tests; no test if there are no names.
 func (b *binary) some(ctx context.Context, t trial, names []string) (Run, error) {
 	if len(names) == 0 {
 		return Run{}, nil

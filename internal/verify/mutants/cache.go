@@ -46,7 +46,7 @@ func (c cache) get(answer any, question ...string) bool {
 	return os.Chtimes(name, now, now) == nil
 }
 
-// put keeps an answer. It is put into its place whole, because others may read.
+// put stores an answer. It replaces the file as a whole, because other processes may read it.
 func (c cache) put(answer any, question ...string) error {
 	raw, err := json.Marshal(answer)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/tidy"
 )
 
-// Source returns the mutant's file below root as it is with the defect in it.
+// Source returns the mutant's file below root, with the defect.
 func (m Mutant) Source(root string) ([]byte, error) {
 	if roomOf(m.Room()).dir == "" {
 		return nil, fmt.Errorf("mutant %s: there is no room %s", m.ID, m.Room())
@@ -34,7 +34,7 @@ func (m Mutant) Source(root string) ([]byte, error) {
 	return []byte(mutated), nil
 }
 
-// find returns where the snippet is in the declaration.
+// find returns the place of the snippet in the declaration.
 func (m Mutant) find(source []byte) (*span, error) {
 	positions := token.NewFileSet()
 	syntax, err := parser.ParseFile(positions, m.path(), source, parser.SkipObjectResolution)
@@ -54,8 +54,8 @@ func (m Mutant) find(source []byte) (*span, error) {
 	return &span{at, at + len(m.From)}, nil
 }
 
-// declaration returns the top-level declaration of a name; nil if it does not exist. Of variables, constants and types it
-// is the one name's.
+// declaration returns the top-level declaration of a name; nil if it does not exist. For variables, constants and types it is
+// the declaration of that one name.
 func declaration(file *ast.File, name string) ast.Node {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {

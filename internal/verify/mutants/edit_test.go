@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// module makes a module of the name of ours, with these files, and returns its folder.
+// moduleOf writes a module with the name of our module and these files, and returns its folder.
 func moduleOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/tidy"
 )
 
-// Generate makes mutants of standard kinds of a room's folder and chooses most of them. The same seed chooses the same of
-// the same sources.
+// Generate creates mutants of standard kinds in a room's folder and chooses at most `most` of them. The same seed chooses the
+// same mutants from the same sources.
 func Generate(root, name string, seed uint64, most int) ([]Mutant, error) {
 	r := roomOf(name)
 	if r.dir == "" {
@@ -50,7 +50,7 @@ func Generate(root, name string, seed uint64, most int) ([]Mutant, error) {
 // generator walks files and collects mutants.
 type generator struct {
 	root string
-	// constants are those of each folder that was looked at.
+	// constants are the constants of each folder that was read.
 	constants map[string]groups
 
 	room      room
@@ -105,7 +105,7 @@ func (g *generator) visit(n ast.Node) bool {
 	return true
 }
 
-// add makes a mutant of a part of the file.
+// add creates a mutant that replaces a part of the file.
 func (g *generator) add(what string, from, to token.Pos, text string) {
 	at := span{g.positions.Position(from).Offset, g.positions.Position(to).Offset}
 	place := g.positions.Position(from)
@@ -119,7 +119,7 @@ func (g *generator) text(n ast.Node) string {
 	return string(g.source[g.positions.Position(n.Pos()).Offset:g.positions.Position(n.End()).Offset])
 }
 
-// condition negates it; where it does nothing but leave, it never does.
+// condition negates the condition; if the body only leaves, it makes it always false.
 func (g *generator) condition(n *ast.IfStmt) {
 	cond := g.text(n.Cond)
 	g.add("negated", n.Cond.Pos(), n.Cond.End(), "!("+cond+")")
@@ -131,7 +131,7 @@ func (g *generator) condition(n *ast.IfStmt) {
 	}
 }
 
-// operators are what takes the place of what.
+// operators are the replacements of operators.
 var operators = map[token.Token]token.Token{
 	token.LAND: token.LOR, token.LOR: token.LAND,
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
@@ -147,7 +147,7 @@ func (g *generator) operator(n *ast.BinaryExpr) {
 	g.add(n.Op.String()+" to "+other.String(), n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), other.String())
 }
 
-// isText reports whether something is certainly a string: there is no difference of strings.
+// isText reports whether an expression is certainly a string: strings have no difference.
 func isText(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -158,10 +158,10 @@ func isText(e ast.Expr) bool {
 	return false
 }
 
-// unharmed are calls without which a test only takes for ever, or nothing changes.
+// unharmed are calls that are kept: without them a test runs for ever, or nothing changes.
 var unharmed = []string{"Lock", "Unlock", "RLock", "RUnlock", "Helper", "panic", "Error", "Info", "V", "Done", "Add"}
 
-// call leaves it out. What it names is used all the same, so that the rest compiles.
+// call leaves out a call. The mutant still uses the names in it, so that the rest compiles.
 func (g *generator) call(n *ast.ExprStmt) {
 	call, ok := n.X.(*ast.CallExpr)
 	if !ok {
@@ -179,7 +179,7 @@ func (g *generator) call(n *ast.ExprStmt) {
 	}
 }
 
-// assignment leaves out what is written into a field.
+// assignment leaves out an assignment to a field.
 func (g *generator) assignment(n *ast.AssignStmt) {
 	if n.Tok != token.ASSIGN || len(n.Lhs) != 1 {
 		return

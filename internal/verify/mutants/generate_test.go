@@ -39,7 +39,7 @@ func judge(n int, all []int, s *state) Reason {
 func tell(int) { panic("x" + "y") }
 `
 
-// TestGenerate: each kind is made where it can be, and nothing else.
+// TestGenerate: Generate creates each kind of mutant wherever it applies, and no others.
 func TestGenerate(t *testing.T) {
 	dir := moduleOf(t, map[string]string{"internal/controller/expectations/a.go": kindsOfCode, "internal/controller/expectations/a_test.go": kindsOfCode})
 	all, err := Generate(dir, "expectations", 1, 1000)
@@ -49,7 +49,7 @@ func TestGenerate(t *testing.T) {
 	var got []string
 	for _, m := range all {
 		if source, err := m.Source(dir); err != nil || string(source) == kindsOfCode {
-			t.Errorf("%s changes nothing, or makes no Go: %v", m.ID, err)
+			t.Errorf("%s changes nothing, or is invalid Go: %v", m.ID, err)
 		}
 		_, what, _ := strings.Cut(m.ID, " ")
 		got = append(got, what+": "+m.From+" => "+strings.Join(strings.Fields(m.To), " "))
@@ -75,7 +75,7 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestGenerateIsRepeatable: a seed stands for the same mutants, and another for others.
+// TestGenerateIsRepeatable: the same seed chooses the same mutants, and another seed chooses others.
 func TestGenerateIsRepeatable(t *testing.T) {
 	ids := func(seed uint64) string {
 		all, err := Generate(root(t), "replicas", seed, 10)

@@ -15,20 +15,20 @@ import (
 	"strings"
 )
 
-// numberEnv says which mutant a program with many is to have; none: it is the product as it is.
+// numberEnv selects the mutant in a program with many mutants; without it, the program is the product without a defect.
 const numberEnv = "MILLWRIGHT_MUTANT"
 
-// graft puts many mutants into one program: each has a copy of its function, which the function calls in its place where
-// the program is to have that mutant. Compiling takes most of the time otherwise.
+// graft puts many mutants into one program, because compiling takes most of the time. Each mutant has a copy of its function,
+// which the function calls instead if the program selects that mutant.
 type graft struct {
 	root string
-	// numbers are from 1, by ID.
+	// numbers are the numbers of mutants, from 1, by ID.
 	numbers map[string]int
-	// sources are the changed files, and one more in each of their folders, by path relative to root.
+	// sources are the changed files, and one more file in each of their folders, by path relative to root.
 	sources map[string]string
-	// copies say which lines at a changed file's end are whose.
+	// copies are the mutants of the lines at the end of a changed file.
 	copies map[string][]copied
-	// written are the paths of the sources, by the files that they were written to.
+	// written are the paths of the sources, by the file to which each was written.
 	written map[string]string
 }
 
@@ -37,7 +37,7 @@ type copied struct {
 	from, to int
 }
 
-// newGraft puts in the mutants of the list that dead does not name.
+// newGraft includes the mutants of the list that are not in dead.
 func newGraft(root string, list []Mutant, dead map[string]string) (*graft, error) {
 	g := &graft{root: root, numbers: map[string]int{}, sources: map[string]string{}, copies: map[string][]copied{}, written: map[string]string{}}
 	byFile := map[string][]Mutant{}
@@ -59,7 +59,7 @@ func newGraft(root string, list []Mutant, dead map[string]string) (*graft, error
 	return g, nil
 }
 
-// common is what the grafted files of a package share.
+// common is the code that the grafted files of a package share.
 const common = `package %s
 
 import (
@@ -114,7 +114,7 @@ func (g *graft) file(name string, list []Mutant) error {
 	return nil
 }
 
-// grafted is a file with mutants.
+// grafted is a file with its mutants.
 type grafted struct {
 	source    string
 	syntax    *ast.File
@@ -123,7 +123,7 @@ type grafted struct {
 	copies    []struct{ id, text string }
 }
 
-// edit puts text in the place of a span.
+// edit replaces a span by text.
 type edit struct {
 	span
 	text string
@@ -140,7 +140,7 @@ func (f *grafted) edited() string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// within returns what the mutant makes of a part of the file.
+// within returns a part of the file with the mutant's change.
 func (f *grafted) within(m Mutant, from, to token.Pos) (string, error) {
 	at := m.at
 	if at == nil {
@@ -156,7 +156,7 @@ func (f *grafted) within(m Mutant, from, to token.Pos) (string, error) {
 	return f.source[begin:at.from] + m.To + f.source[at.to:end], nil
 }
 
-// variable chooses between its values.
+// variable makes the variable choose between its values.
 func (f *grafted) variable(spec *ast.ValueSpec, list []Mutant, numbers map[string]int) error {
 	if len(spec.Names) != 1 || len(spec.Values) != 1 {
 		return fmt.Errorf("mutant %s: %s is not one variable with a value", list[0].ID, list[0].Func)
@@ -174,7 +174,7 @@ func (f *grafted) variable(spec *ast.ValueSpec, list []Mutant, numbers map[strin
 	return nil
 }
 
-// function calls the copy of the mutant that the program is to have.
+// function makes the function call the copy of the selected mutant.
 func (f *grafted) function(decl *ast.FuncDecl, list []Mutant, numbers map[string]int) error {
 	begin := f.offset(decl.Type.Pos())
 	args := f.arguments(decl.Type.Params)
@@ -214,7 +214,7 @@ func (f *grafted) function(decl *ast.FuncDecl, list []Mutant, numbers map[string
 	return nil
 }
 
-// arguments are the names of parameters, as arguments. Those that have none get one.
+// arguments are the names of parameters, as arguments. Parameters without a name get one.
 func (f *grafted) arguments(params *ast.FieldList) (args []string) {
 	for _, field := range params.List {
 		dots := ""
@@ -239,7 +239,7 @@ func (f *grafted) arguments(params *ast.FieldList) (args []string) {
 	return args
 }
 
-// write puts the sources into a folder and returns the name of what `-overlay` wants to know.
+// write writes the sources to a folder and returns the name of the file for `-overlay`.
 func (g *graft) write(folder string) (string, error) {
 	replace := map[string]string{}
 	for n, name := range slices.Sorted(maps.Keys(g.sources)) {

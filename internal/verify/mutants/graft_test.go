@@ -24,7 +24,7 @@ var table, other = 1, 2
 const limit = 3
 `
 
-// TestGraft: the function calls the copy, whatever its shape, and lines stay where they are.
+// TestGraft: functions of each shape call the copy, and the numbers of lines do not change.
 func TestGraft(t *testing.T) {
 	dir := moduleOf(t, map[string]string{"internal/controller/expectations/a.go": shapes})
 	list := []Mutant{
@@ -58,7 +58,7 @@ func TestGraft(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "__5") {
-		t.Error("a mutant that does not compile is put in again")
+		t.Error("the graft includes a mutant that does not compile")
 	}
 	if lines := strings.Split(text, "\n"); !strings.HasPrefix(lines[10], "func generic[K") {
 		t.Errorf("the lines have moved:\n%s", text)

@@ -3,14 +3,14 @@ package mutants
 // choiceWorlds is a setting that several mutants name.
 const choiceWorlds = "choices"
 
-// choiceMutants are in what is decided about choices, and in the shell that asks for them.
+// choiceMutants are in the decisions about choices, and in the controller code that requests them.
 var choiceMutants = []Mutant{
 	{
 		ID: "choice/account-is-a-type", File: "choice.go", Func: "within",
 		From:  "return all[0]",
 		To:    "return all[2]",
 		Like:  choiceWorlds,
-		Note:  "with the account's quota used up, every zone is asked in vain",
+		Note:  "after the account's quota is used up, every zone is requested in vain",
 		Finds: "TestPick",
 	},
 	{
@@ -18,35 +18,35 @@ var choiceMutants = []Mutant{
 		From:  "case until.After(now):",
 		To:    "case until.After(now) && until.Before(now):",
 		Like:  choiceWorlds,
-		Note:  "what was found exhausted is asked for at once by every machine",
+		Note:  "every machine requests an exhausted choice again at once",
 		Finds: "TestPick",
 	},
 	{
 		ID: "choice/room-goes-unnoticed", File: "shortages.go", Func: "Shortages.After",
 		From:  "delete(out.known, p)",
 		To:    "_ = p",
-		Note:  "a shortage stays known although an instance was made there",
+		Note:  "a shortage stays recorded although an instance was created there",
 		Finds: "TestPick",
 	},
 	{
 		ID: "choice/all-try-at-once", File: "shortages.go", Func: "Shortages.trying",
 		From:  "now.Add(trial)",
 		To:    "now",
-		Note:  "when a pause is over, every machine that waits asks the infrastructure in vain",
+		Note:  "after a pause, every waiting machine requests the choice in vain",
 		Finds: "TestOneTries",
 	},
 	{
 		ID: "choice/one-answer-counts-for-many", File: "shortages.go", Func: "Shortages.After",
 		From:  "a.Began.Before(was.Told)",
 		To:    "a.At.Before(was.Told)",
-		Note:  "eight workers that ask at once make a pause of hours of one of a minute",
+		Note:  "eight workers that request a choice at the same time turn a pause of one minute into hours",
 		Finds: "TestAskedBefore",
 	},
 	{
 		ID: "choice/repeats-make-it-longer", File: "shortages.go", Func: "Shortage.again",
 		From:  "!a.Began.Before(s.Told.Add(pause(a.Pause, s.Times)))",
 		To:    "!a.Began.Before(s.Told)",
-		Note:  "who asks a millisecond after another was told makes two minutes of a pause of one",
+		Note:  "a request one millisecond after the answer to another doubles the pause from one minute to two",
 		Finds: "TestAskedWithinThePause",
 	},
 	{
@@ -54,7 +54,7 @@ var choiceMutants = []Mutant{
 		From:  "a.At.Add(wait)",
 		To:    "a.At.Add(1000*wait)",
 		Like:  choiceWorlds,
-		Note:  "what was found exhausted once is asked for no more, and with all choices so the machine waits for weeks",
+		Note:  "an exhausted choice is not requested again; after all choices are exhausted, the machine waits for weeks",
 		Finds: "TestPick",
 	},
 	{
@@ -62,21 +62,21 @@ var choiceMutants = []Mutant{
 		From:  "s.Avoid = a.At.Add(dear)",
 		To:    "_ = dear",
 		Like:  choiceWorlds,
-		Note:  "as soon as the pause of a refusal is over, another machine is spent on what gives machines up",
+		Note:  "immediately after the pause of a refusal, another machine requests a choice on which machines fail",
 		Finds: "TestPick",
 	},
 	{
 		ID: "choice/given-up-is-closed", File: "choice.go", Func: "Shortages.open",
 		From:  "case dear < 0:",
 		To:    "case dear < -1:",
-		Note:  "where every choice has given a machine up, nothing is asked for in an hour",
+		Note:  "after machines have failed on every choice, nothing is requested for an hour",
 		Finds: "TestPick",
 	},
 	{
 		ID: "choice/accepted-is-made", File: "order.go", Func: "Order.News",
 		From:  `return o.Choice != "" && i.State == provider.Running`,
 		To:    `return o.Choice != ""`,
-		Note:  "an instance that is pending ends the shortage, and every machine asks for what may be given up as the one before",
+		Note:  "a pending instance ends the shortage, and every machine requests the choice on which the machine before may fail",
 		Finds: "TestNews",
 	},
 	{
@@ -90,42 +90,42 @@ var choiceMutants = []Mutant{
 		ID: "choice/anywhere-near", File: "order.go", Func: "Order.Answer",
 		From:  "within(c, scope) != within(a.Choice, scope)",
 		To:    "within(c, scope) != within(c, scope)",
-		Note:  "a choice is taken to be exhausted although the instance that was given up may have been made of another",
+		Note:  "a choice counts as exhausted although the failed instance may have used another choice",
 		Finds: "TestAnswerOfAnInstance",
 	},
 	{
 		ID: "choice/fallbacks-are-spread", File: "spread.go", Func: "endOfEqual",
 		From:  "choices[to].Equal",
 		To:    "(choices[to].Equal || !choices[to].Equal)",
-		Note:  "what a user listed as the last resort takes a share of the machines",
+		Note:  "a choice that a user listed as the last resort gets a share of the machines",
 		Finds: "TestSpread",
 	},
 	{
 		ID: "choice/leaving-takes-room", File: "spread.go", Func: "Zones",
 		From:  "!leaves[uid]",
 		To:    "(leaves[uid] || !leaves[uid])",
-		Note:  "whatever replaces a machine goes to another zone, and its own has one less for good",
+		Note:  "the replacement of a machine goes to another zone, so that the machine's own zone has one machine less for ever",
 		Finds: "TestZones",
 	},
 	{
 		ID: "choice/cache-outvotes-memory", File: "spread.go", Func: "Zones",
 		From:  "cmp.Or(at[s.UID], s.Zone)",
 		To:    "cmp.Or(s.Zone, at[s.UID])",
-		Note:  "an older answer of the cache outvotes what this process gave out",
+		Note:  "an older answer from the cache replaces the zone that this process has assigned",
 		Finds: "TestZones",
 	},
 	{
 		ID: "machine/given-out-is-forgotten", File: "spread.go", Func: "memory.place",
 		From:  "self.placed.zone = picked.Choice.Zone",
 		To:    "_ = self",
-		Note:  "machines that are asked for before any has an instance all go to one zone",
+		Note:  "machines that are requested before any of them has an instance all go to one zone",
 		Finds: "TestNoOtherZoneForALostReply",
 	},
 	{
 		ID: "machine/zone-is-not-kept", File: "spread.go", Func: "instances.chosen",
 		From:  "s.world.Session.Origin.ChosenZone = i.Zone",
 		To:    "_ = i.Zone",
-		Note:  "a new process spreads as if there were no machines yet",
+		Note:  "a new process spreads machines as if no machine existed yet",
 		Finds: "TestSpreadAfterARestart",
 	},
 	{
@@ -133,14 +133,14 @@ var choiceMutants = []Mutant{
 		From:  "s.placement().sees(all, s.view.Stage == lifecycle.StageFailed || !s.view.Deleted.IsZero())",
 		To:    "_ = all",
 		Like:  choiceWorlds,
-		Note:  "machine after machine is accepted and given up in a zone without room, while the next zone has some",
+		Note:  "machine after machine is accepted and fails in a zone without capacity, while the next zone has capacity",
 		Finds: "TestGivenUpIsAShortage",
 	},
 	{
 		ID: "machine/next-choice-after-any-failure", File: "placement.go", Func: "placement.send",
 		From:  "provider.KindOf(err) != provider.Exhausted",
 		To:    "err == nil",
-		Note:  "a reply is lost, and an instance is asked for again before anybody looks; no world shows it, as what got no answer is asked for of the same choice",
+		Note:  "a reply is lost, and an instance is requested again before a look-up; no world shows it, because an unanswered request is repeated with the same choice",
 		Finds: "TestNoOtherChoiceForALostReply",
 	},
 }

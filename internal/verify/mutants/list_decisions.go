@@ -1,6 +1,6 @@
 package mutants
 
-// decisionMutants are in sight, the approval of certificates, and the notices of clouds.
+// decisionMutants are in connectivity, in the approval of certificates, and in the termination notices of clouds.
 var decisionMutants = []Mutant{
 	{
 		ID: "limits/frozen-late", File: "freeze.go", Func: "Judge",
@@ -12,53 +12,53 @@ var decisionMutants = []Mutant{
 		ID: "limits/approval-forbids", File: "share.go", Func: "Limit.Refuse",
 		From:  "max(l.Of(total), approved)",
 		To:    "approved",
-		Note:  "an approval of two keeps a limit of six from letting three go",
+		Note:  "an approval of two machines forbids three although the limit is six",
 		Finds: "TestLimit",
 	},
 	{
 		ID: "connectivity/sleep-unnoticed", File: "connectivity.go", Func: "State.connected",
 		From: "s.broken || r.At.Sub(s.last) > s.asleep()",
 		To:   "s.broken",
-		Note: "the time in which nobody looked runs for all timers; statement 6 holds, as who slept for so long leads no more; without leader election it could break",
+		Note: "time in which the process slept counts for all timers; statement 6 holds, because a process that slept for so long leads no more; without leader election it could break",
 	},
 	{
 		ID: "connectivity/outage-counts", File: "connectivity.go", Func: "State.connected",
 		From:      "s.broken || r.At.Sub",
 		To:        "r.At.Sub",
-		Statement: 6, Note: "a short outage runs for all timers",
+		Statement: 6, Note: "a short outage counts for all timers",
 		Like: "dimmed",
 	},
 	{
 		ID: "connectivity/denied-is-seen", File: "connectivity.go", Func: "State.After",
 		From:      "all = all && e.answer == Reachable",
 		To:        "all = all && e.answer != Unreachable",
-		Statement: 6, Note: "an API server that denies counts as one that shows everything",
+		Statement: 6, Note: "an API server that denies requests counts as reachable",
 		Like: "denied",
 	},
 	{
 		ID: "connectivity/unsettled", File: "connectivity.go", Func: "State.Remaining",
 		From:      "return max(left, s.SettlesIn(now)-max(Settle-timeout, 0))",
 		To:        "return left",
-		Statement: 6, Note: "timers end in the moment that sight comes back",
+		Statement: 6, Note: "timers end in the moment in which an outage ends",
 		Like: "many outages",
 	},
 	{
 		ID: "connectivity/deletion-blind", File: "connectivity.go", Func: "State.Blocked",
 		From: "Cluster(c) == Target && deleting",
 		To:   "deleting",
-		Note: "machines are deleted while the control cluster does not answer; statement 6 holds, as a machine is read live before its instance is removed",
+		Note: "machines are deleted while the control cluster does not answer; statement 6 holds, because a machine is read live before its instance is removed",
 	},
 	{
 		ID: "connectivity/silence-at-once", File: "connectivity.go", Func: "State.silent",
 		From: "patience += s.asleep()",
 		To:   "patience = 0",
-		Note: "everything freezes between two looks",
+		Note: "everything freezes between two probes",
 	},
 	{
 		ID: "approval/crowd-off-by-one", File: "decide.go", Func: "crowded",
 		From: "q.f.Pending <= limit",
 		To:   "q.f.Pending < limit",
-		Note: "as many requests as may be pending are too many",
+		Note: "a number of pending requests that equals the limit counts as too many",
 	},
 	{
 		ID: "approval/token-of-another", File: "client.go", Func: "tokenOfMachine",
@@ -82,25 +82,25 @@ var decisionMutants = []Mutant{
 		ID: "approval/groups-suffice", File: "crowd.go", Func: "trusted",
 		From: `TokenID(r) != "" && `,
 		To:   "",
-		Note: "any user in a bootstrapper group is trusted",
+		Note: "every user in a bootstrapper group is trusted",
 	},
 	{
 		ID: "approval/more-usages", File: "serving.go", Func: "sameSet",
 		From: "len(a) != len(b)",
 		To:   "len(a) < len(b)",
-		Note: "a certificate is given for more usages than it may have",
+		Note: "a certificate is granted for more usages than allowed",
 	},
 	{
 		ID: "approval/foreign-address", File: "serving.go", Func: "addressesOfMachine",
 		From: "if !q.machine.has(ip.String()",
 		To:   "if false && !q.machine.has(ip.String()",
-		Note: "a node gets a serving certificate for addresses of others",
+		Note: "a node gets a serving certificate for addresses of other nodes",
 	},
 	{
 		ID: "approval/late-joins", File: "client.go", Func: "insideJoinWindow",
 		From: "age >= -ClockSkew && age <= JoinWindow",
 		To:   "age >= -ClockSkew",
-		Note: "a machine may join for ever",
+		Note: "a machine may join at any later time",
 	},
 	{
 		ID: "approval/more-organizations", File: "client.go", Func: "clientSubject",
@@ -112,7 +112,7 @@ var decisionMutants = []Mutant{
 		ID: "approval/unsigned", File: "read.go", Func: "Verify",
 		From: "err := c.CheckSignature(); err != nil",
 		To:   "err := c.CheckSignature(); err != nil && false",
-		Note: "a request counts of whose key the sender gives no proof",
+		Note: "a request counts although its sender does not prove that it has the key",
 	},
 	{
 		ID: "interruption/foreign-overwritten", File: "decide.go", Func: "Decide",
@@ -124,24 +124,24 @@ var decisionMutants = []Mutant{
 		ID: "interruption/silence-withdraws", File: "decide.go", Func: "Decide",
 		From: "r.Clear[row.kind] && have",
 		To:   "have",
-		Note: "a notice is withdrawn because it was not read; no world has the termination handler",
+		Note: "a notice is withdrawn because it could not be read; no world has the termination handler",
 	},
 	{
 		ID: "interruption/last-counts", File: "decide.go", Func: "goes",
 		From: "n.At.Before(at)",
 		To:   "n.At.After(at)",
-		Note: "of several notices the last one sets the deadline",
+		Note: "the latest of several notices sets the deadline",
 	},
 	{
 		ID: "interruption/deadline-moves", File: "decide.go", Func: "goes",
 		From: "return node.Standing",
 		To:   "return node.Standing.Add(grace)",
-		Note: "the deadline moves with each look",
+		Note: "the deadline moves with each reconcile",
 	},
 	{
 		ID: "interruption/transition-anew", File: "decide.go", Func: "stamp",
 		From: "have.Status == want.Status && ",
 		To:   "",
-		Note: "a condition that changes keeps the time of its last change",
+		Note: "a condition whose status changes keeps its old transition time",
 	},
 }

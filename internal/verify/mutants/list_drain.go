@@ -6,7 +6,7 @@ var drainMutants = []Mutant{
 		ID: "drain/unclear-holds-no-turn", File: "turn.go", Func: "serialTurn",
 		From: "(q.attempt.Accepted || q.attempt.Unclear) && q.tooEarly()",
 		To:   "q.attempt.Accepted && q.tooEarly()",
-		Note: "the next pod with a volume goes although it is not known whether the one before does",
+		Note: "the next pod with a volume is evicted while the result of the eviction before is unknown",
 	},
 	{
 		ID: "drain/done-while-waiting", File: "drain.go", Func: "Decide",
@@ -30,19 +30,19 @@ var drainMutants = []Mutant{
 		ID: "drain/terminating-is-stuck", File: "pod.go", Func: "input.overstays",
 		From: "case q.now.Before(end):",
 		To:   "case false:",
-		Note: "a pod counts as stuck before its grace period is over; statement 4 holds, as the other waits begin when it was seen to end, or at that end",
+		Note: "a pod counts as stuck before its grace period is over; statement 4 holds, because the other waits begin at the end of the pod or later",
 	},
 	{
 		ID: "drain/deadline-is-now", File: "deadline.go", Func: "Policy.Past",
 		From: "p.hurried() && !now.Before(p.Deadline)",
 		To:   "p.hurried()",
-		Note: "a termination deadline ends the drain before it comes; statement 4 could break where terminations are announced, which no world has",
+		Note: "a termination deadline ends the drain before the deadline; statement 4 could break if terminations are announced, which no world has",
 	},
 	{
 		ID: "drain/forced-unasked", File: "deadline.go", Func: "Policy.forces",
 		From: "p.hurried() && p.ForceLate && ",
 		To:   "p.hurried() && ",
-		Note: "pods are deleted before the deadline although nobody asked to; statement 4 could break where terminations are announced, which no world has",
+		Note: "pods are deleted before the deadline although no user requested that; statement 4 could break if terminations are announced, which no world has",
 	},
 	{
 		ID: "drain/refusals-off-by-one", File: "pod.go", Func: "input.deletes",
@@ -60,7 +60,7 @@ var drainMutants = []Mutant{
 		ID: "drain/old-budget-believed", File: "budget.go", Func: "Room",
 		From: "b.Status.ObservedGeneration < b.Generation",
 		To:   "false",
-		Note: "the status of an old generation of a budget counts as room",
+		Note: "an outdated status of a budget counts as an allowed eviction",
 	},
 	{
 		ID: "drain/left-before-it-left", File: "volume.go", Func: "Memory.Seen",

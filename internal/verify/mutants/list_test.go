@@ -20,7 +20,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// TestMutantsApply: who changes a function finds here which mutants of it have to follow. Nothing is compiled.
+// TestMutantsApply names the mutants that no longer fit a changed function. It compiles nothing.
 func TestMutantsApply(t *testing.T) {
 	dir := root(t)
 	for _, m := range Own() {
@@ -38,7 +38,7 @@ func TestMutantsApply(t *testing.T) {
 	}
 }
 
-// TestMutantsAreToldApart: IDs name one mutant and its room, and what is said of it can be used.
+// TestMutantsAreToldApart: each ID names one mutant and its room, and the other fields of the mutant are valid.
 func TestMutantsAreToldApart(t *testing.T) {
 	dir := root(t)
 	seen, changes := map[string]bool{}, map[string]string{}
@@ -60,7 +60,7 @@ func TestMutantsAreToldApart(t *testing.T) {
 	}
 }
 
-// named reports whether a package whose tests are run for the mutant has the unit test that it names.
+// named reports whether the unit test that the mutant names is in a package whose tests are run for the mutant.
 func named(t *testing.T, dir string, m Mutant) bool {
 	t.Helper()
 	r := roomOf(m.Room())
@@ -76,7 +76,7 @@ func named(t *testing.T, dir string, m Mutant) bool {
 	return false
 }
 
-// TestFewSurvivorsAreExplained: an explanation is no way around a test.
+// TestFewSurvivorsAreExplained: few mutants may have an explanation instead of a test.
 func TestFewSurvivorsAreExplained(t *testing.T) {
 	own, explained := Own(), 0
 	for _, m := range own {
@@ -87,7 +87,7 @@ func TestFewSurvivorsAreExplained(t *testing.T) {
 	}
 }
 
-// TestLikes: each setting of the simulator is there for a mutant, and each mutant names one that is there.
+// TestLikes: a mutant uses each setting of the simulator, and each mutant names an existing setting.
 func TestLikes(t *testing.T) {
 	var like []string
 	for _, m := range Own() {

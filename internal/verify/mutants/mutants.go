@@ -1,12 +1,13 @@
 // Package mutants puts defects into the product's own decisions, one at a time, and reports who finds each: unit tests,
 // properties or the simulator, and how soon.
 //
-// A mutant is a few words of one function in exchange for others. Many are compiled into one program with `go build
-// -overlay`, and its environment says which it has, so the tree is never touched and several can be tried side by side. Our
-// own are listed by room in list_*.go; [Generate] makes more of standard kinds. How to read what comes out: docs/mutants.md.
+// A mutant replaces a few words of one function. Many mutants are compiled into one program with `go build -overlay`, and an
+// environment variable selects one of them. The tree is therefore never changed, and several mutants can be tried at the same
+// time. Our own mutants are listed by room in list_*.go; [Generate] creates more, of standard kinds. For the results see
+// docs/mutants.md.
 //
-// The mutants of internal/verify/sim are put around the controllers from outside, and prove that its statements can be broken.
-// These are inside, and prove that what decides is tested.
+// The mutants of internal/verify/sim wrap the controllers, and prove that a defect can break the simulator's statements. The
+// mutants here are inside the product, and prove that tests cover its decisions.
 package mutants
 
 import (
@@ -17,23 +18,23 @@ import (
 
 // Mutant is one deliberate defect.
 type Mutant struct {
-	// ID is the room's name and what is wrong: "lifecycle/hooks-overruled".
+	// ID is the name of the room and of the defect: "lifecycle/hooks-overruled".
 	ID string
-	// File is in the room's folder, without the folder's name. Func is the top-level declaration in it that is changed:
-	// Name, or Receiver.Name of a method; the name of a variable, constant or type.
+	// File is the name of a file in the room's folder. Func is the top-level declaration in it that the mutant changes: Name, or
+	// Receiver.Name for a method; the name of a variable, constant or type.
 	File, Func string
-	// From occurs exactly once in Func; To takes its place.
+	// From occurs exactly once in Func; To replaces it.
 	From, To string
-	// Statement is the one of ARCHITECTURE.md, "Safety", that the defect can break, from 1; 0: none.
+	// Statement is the number of the statement of ARCHITECTURE.md, "Safety", that the defect can break, from 1; 0: none.
 	Statement int
-	// Note says what becomes of the product.
+	// Note says what the defect does to the product.
 	Note string
-	// Finds names a test that is known to find it, and is tried first; empty: none is known.
+	// Finds names a test that is known to find the mutant, and that is tried first; empty: none is known.
 	Finds string
-	// Like names a setting of internal/verify/sim that shows the defect soon; empty: worlds are as they come. Without a Statement
-	// of ARCHITECTURE.md the defect breaks another one of the simulator.
+	// Like names a setting of internal/verify/sim whose worlds soon show the defect; empty: worlds are drawn without a setting. If
+	// Statement is 0, the defect breaks a statement of the simulator that is not in ARCHITECTURE.md.
 	Like string
-	// Survives says why no unit test and no property can find it; empty: one must.
+	// Survives is the reason for which no unit test and no property can find the mutant; empty: one of them must find it.
 	Survives string
 
 	// at is the place of a generated mutant, whose From may occur more than once.
@@ -43,10 +44,10 @@ type Mutant struct {
 // span is a range of bytes of a file.
 type span struct{ from, to int }
 
-// Generated reports whether the mutant was made by [Generate].
+// Generated reports whether [Generate] created the mutant.
 func (m Mutant) Generated() bool { return m.at != nil }
 
-// Hunted reports whether the simulator has to find the mutant.
+// Hunted reports whether the simulator must find the mutant.
 func (m Mutant) Hunted() bool { return m.Statement > 0 || m.Like != "" }
 
 // Room is the first word of the ID.
@@ -55,15 +56,15 @@ func (m Mutant) Room() string {
 	return name
 }
 
-// path of the mutant's file, relative to the root of the repository.
+// path is the path of the mutant's file, relative to the root of the repository.
 func (m Mutant) path() string { return path.Join(roomOf(m.Room()).dir, m.File) }
 
-// room is where mutants are made.
+// room is a folder of the product that has mutants.
 type room struct {
 	name string
-	// dir is its folder, relative to the root of the repository. Its own tests are run first.
+	// dir is the folder, relative to the root of the repository. The tests in it are run first.
 	dir string
-	// tests are further folders whose tests are about what the room decides.
+	// tests are further folders whose tests cover the room's decisions.
 	tests []string
 }
 
@@ -73,7 +74,7 @@ const (
 	gardener     = "internal/dialect/gardener"
 )
 
-// rooms has the pure ones, the lenses, the shells, and what is around them.
+// rooms are the packages of pure decisions, the lenses, the controllers, and the code around them.
 var rooms = []room{
 	{"lifecycle", "internal/engine/lifecycle", []string{machineShell, openshift, gardener}},
 	{"inplace", "internal/engine/inplace", []string{"internal/engine/lifecycle", "internal/engine/rollout", gardener}},
@@ -131,7 +132,7 @@ func Rooms() []string {
 	return names
 }
 
-// Own are the mutants that people thought of.
+// Own are the hand-written mutants.
 func Own() []Mutant {
 	return slices.Concat(
 		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,

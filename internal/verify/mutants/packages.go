@@ -19,18 +19,18 @@ import (
 	"sync"
 )
 
-// tree knows what the packages of the module are made of.
+// tree is the list of the module's packages with their files.
 type tree struct {
 	root string
-	// files are those of each package of the module, deps the packages of the module that it imports; testFiles and
-	// testDeps are what its tests have besides.
+	// files are the files of each package, deps the packages of the module that it imports. testFiles and testDeps are the
+	// additional ones of its tests.
 	files, testFiles, deps, testDeps map[string][]string
 	mu                               sync.Mutex
-	// sums are of files, digests of packages with all that is in their test binaries.
+	// sums are digests of files, digests are digests of packages with all that is in their test binaries.
 	sums, digests map[string]string
 }
 
-// listed is what `go list` says of a package.
+// listed is the output of `go list` for a package.
 type listed struct {
 	Dir                                          string
 	GoFiles, CgoFiles, TestGoFiles, XTestGoFiles []string
@@ -66,7 +66,7 @@ func (t *tree) add(l listed) error {
 	return nil
 }
 
-// readTree asks the go command for all packages of the module.
+// readTree lists all packages of the module with the go command.
 func readTree(ctx context.Context, root string) (*tree, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-json=Dir,GoFiles,TestGoFiles,XTestGoFiles,CgoFiles,EmbedFiles,"+
 		"TestEmbedFiles,XTestEmbedFiles,Imports,TestImports,XTestImports", "./...")
@@ -97,7 +97,7 @@ func readTree(ctx context.Context, root string) (*tree, error) {
 // module is the import path of the main module.
 const module = "github.com/millwright-dev/millwright"
 
-// closure is all packages that are in the test binary of a package, sorted.
+// closure are all packages in the test binary of a package, sorted.
 func (t *tree) closure(dir string) []string {
 	next := []string{dir}
 	seen := map[string]bool{dir: true}
@@ -117,7 +117,7 @@ func (t *tree) closure(dir string) []string {
 	return next
 }
 
-// digest is of all that may change what the tests of a package say, the Go version and the module's dependencies included.
+// digest covers all that may change the result of the tests of a package, including the Go version and the module's dependencies.
 func (t *tree) digest(dir string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,7 +169,7 @@ func (t *tree) testdata(dir string) ([]string, error) {
 	return files, err
 }
 
-// sum is the digest of one file. The caller has locked the tree.
+// sum is the digest of one file. The caller holds the lock of the tree.
 func (t *tree) sum(file string) (string, error) {
 	if s, ok := t.sums[file]; ok {
 		return s, nil

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Result is who found a mutant.
+// Result is what found a mutant.
 type Result struct {
 	ID        string          `json:"id"`
 	Place     string          `json:"place"`
@@ -26,7 +26,7 @@ type Result struct {
 	Looks     map[string]Look `json:"looks,omitempty"`
 }
 
-// NewResult is that of a mutant.
+// NewResult returns the result of a mutant.
 func NewResult(m Mutant, verdicts []Verdict) Result {
 	return Result{
 		ID: m.ID, Place: m.path() + " " + m.Func, From: m.From, To: m.To, Note: m.Note, Generated: m.Generated(),
@@ -34,7 +34,7 @@ func NewResult(m Mutant, verdicts []Verdict) Result {
 	}
 }
 
-// Stillborn says why the mutant does not compile; empty: it does.
+// Stillborn is the reason for which the mutant does not compile; empty if it compiles.
 func (r Result) Stillborn() string {
 	for _, v := range r.Verdicts {
 		if v.Stillborn != "" {
@@ -59,7 +59,7 @@ func (r Result) Seen() bool {
 	return false
 }
 
-// Header is the line above those of results.
+// Header is the heading of the lines of results.
 func Header() string {
 	return row("MUTANT", "ST", "UNIT TESTS", "PROPERTIES", "WORLDS")
 }
@@ -69,7 +69,7 @@ func row(id, statement, units, properties, worlds string) string {
 	return strings.TrimRight(line, " ")
 }
 
-// short cuts a text in its middle.
+// short shortens a text in its middle.
 func short(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -79,8 +79,8 @@ func short(text string, most int) string {
 	return string(runes[:most-end-1]) + "…" + string(runes[len(runes)-end:])
 }
 
-// Line is the result in 100 columns: who found it first, and after how many seconds or worlds. A dash stands for what was
-// not asked.
+// Line is the result in 100 columns: what found the mutant first, and after how many seconds or worlds. A dash stands for
+// tests that were not run.
 func (r Result) Line() string {
 	statement := ""
 	if r.Statement > 0 {
@@ -96,7 +96,7 @@ func (r Result) Line() string {
 	return row(r.ID, statement, by(units, 20), by(properties, 10), r.worlds())
 }
 
-// by names the test that found it, in so many columns, and its seconds.
+// by is the name of the test that found it, in at most the given columns, and its seconds.
 func by(runs []*Run, most int) string {
 	asked := false
 	for _, r := range runs {
@@ -123,24 +123,24 @@ func (r Result) worlds() string {
 	return "none"
 }
 
-// Totals count results.
+// Totals are counts of results.
 type Totals struct {
 	Mutants int `json:"mutants"`
-	// Units, Properties and Tested found by unit tests, by properties, by any of them.
+	// Units and Properties count mutants that unit tests and properties found, Tested those that either found.
 	Units      int `json:"units"`
 	Properties int `json:"properties"`
 	Tested     int `json:"tested"`
-	// Simulated and Seen: looked for and found by the simulator; OnlySeen: by nothing else.
+	// Simulated counts mutants that the simulator searched for, Seen those that it found, OnlySeen those that only it found.
 	Simulated int `json:"simulated"`
 	Seen      int `json:"seen"`
 	OnlySeen  int `json:"onlySeen"`
-	// Explained survive the tests, and say why; Unexplained do not say.
+	// Explained counts mutants that survive the tests and give a reason, Unexplained those that give none.
 	Explained   int `json:"explained"`
 	Unexplained int `json:"unexplained"`
 	Stillborn   int `json:"stillborn"`
 }
 
-// Count adds up.
+// Count counts the results.
 func Count(results []Result) Totals {
 	var t Totals
 	for _, r := range results {
@@ -168,7 +168,7 @@ func one(is bool) int {
 	return 0
 }
 
-// percent of those that can be found by tests.
+// percent is the percentage of the mutants that tests can find.
 func (t Totals) percent(n int) int {
 	if all := t.Mutants - t.Explained; all > 0 {
 		return 100 * n / all
@@ -189,10 +189,11 @@ func (t Totals) String() string {
 	return text
 }
 
-// enough is how many percent of our own unit tests and properties must find, of those that say nothing else.
+// enough is the percentage of our own mutants without a reason to survive that unit tests and properties must find.
 const enough = 95
 
-// Shortcomings are why the results are not good enough; generated mutants are for people to look at.
+// Shortcomings are the reasons for which the results are not good enough. Generated mutants do not count: people look at
+// them.
 func Shortcomings(results []Result) []string {
 	var own []Result
 	var short []string
@@ -218,12 +219,12 @@ func Shortcomings(results []Result) []string {
 		}
 	}
 	if t := Count(own); t.percent(t.Tested) < enough {
-		short = append(short, fmt.Sprintf("unit tests and properties find %d %% of our own mutants; %d %% are asked for", t.percent(t.Tested), enough))
+		short = append(short, fmt.Sprintf("unit tests and properties find %d %% of our own mutants; %d %% are required", t.percent(t.Tested), enough))
 	}
 	return append(short, slices.Sorted(maps.Keys(sick))...)
 }
 
-// Survivors prints those that no test found, with what is known of them.
+// Survivors prints the mutants that no test found, with the known facts.
 func Survivors(w io.Writer, results []Result) {
 	for _, r := range results {
 		if r.Tested() || r.Stillborn() != "" {
@@ -248,7 +249,7 @@ func indented(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n       ")
 }
 
-// Write puts the results into a file.
+// Write writes the results to a file.
 func Write(name string, results []Result) error {
 	var own, generated []Result
 	for _, r := range results {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// result is a mutant's result, found by the test; by no test if that is empty.
+// result is a mutant's result, found by the test; an empty test name means that no test found it.
 func result(id, test string, change ...func(*Result)) Result {
 	r := Result{ID: id, Verdicts: []Verdict{{Units: &Run{Failed: test}}}}
 	for _, c := range change {

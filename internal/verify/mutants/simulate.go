@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Look is what came of looking at worlds.
+// Look is the result of a search through worlds.
 type Look struct {
-	// Worlds is how many were looked at, the last included.
+	// Worlds is the number of worlds, including the last.
 	Worlds uint64 `json:"worlds"`
-	// Seed is of the world that broke a promise, Statement the promise; empty: none did.
+	// Seed is the seed of the world that broke a promise, Statement is the promise; empty if no world did.
 	Seed      uint64 `json:"seed,omitempty"`
 	Statement string `json:"statement,omitempty"`
-	// Seconds is how long it took.
+	// Seconds is the duration of the search.
 	Seconds float64 `json:"seconds"`
 }
 
-// hunter is the program that looks at worlds, as a folder of the module.
+// hunter is the folder of the program that searches through worlds.
 const hunter = "internal/verify/mutants/cmd/worlds"
 
-// dialects are those in which the simulator may find the mutant.
+// dialects are the dialects in which the simulator may find the mutant.
 func (m Mutant) dialects() []string {
 	switch m.Room() {
 	case "openshift", "gardener":
@@ -34,8 +34,8 @@ func (m Mutant) dialects() []string {
 	return []string{"openshift", "gardener"}
 }
 
-// Simulate looks in each dialect for a world in which the mutant breaks a promise that is kept without it. It ends with
-// the first dialect that has one. The answers are by dialect.
+// Simulate searches in each dialect for a world in which the mutant breaks a promise that the product keeps. It stops after the
+// first dialect with such a world. The results are by dialect.
 func (b *Bench) Simulate(ctx context.Context, m Mutant) (map[string]Look, error) {
 	digest, err := b.tree.digest(hunter)
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *Bench) Simulate(ctx context.Context, m Mutant) (map[string]Look, error)
 	return looks, nil
 }
 
-// hunt looks at so many worlds. One that breaks the same promise without the mutant finds nothing.
+// hunt searches through worlds. A world that breaks the same promise without the mutant finds nothing.
 func (b *Bench) hunt(ctx context.Context, m Mutant, dialect string) (Look, error) {
 	program, err := b.hunter(ctx)
 	if err != nil {
@@ -90,10 +90,10 @@ func (b *Bench) hunt(ctx context.Context, m Mutant, dialect string) (Look, error
 
 func seeds(start, worlds uint64) string { return fmt.Sprintf("-seeds=%d+%d", start, worlds) }
 
-// longest is how long one program may look at worlds.
+// longest is how long one run of the program may take.
 const longest = 30 * time.Minute
 
-// look runs the program. It says itself in which world a defect makes it panic, or come to no end.
+// look runs the program. If a defect makes a world panic or run for ever, the program itself reports the world.
 func look(ctx context.Context, program string, number int, args ...string) (Look, error) {
 	patient, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()

@@ -12,24 +12,24 @@ import (
 	"strings"
 )
 
-// kind is what a test is.
+// kind is the kind of a test.
 type kind string
 
 const (
 	unitTest kind = "unit test"
-	// property: it draws its cases with rapid.
+	// property: the test draws its cases with rapid.
 	property kind = "property"
-	// boxed: it needs a control plane, and is left out.
+	// boxed: the test needs a control plane, and is left out.
 	boxed kind = "boxed"
-	// sick: it fails without any mutant, and finds nothing.
+	// sick: the test fails without a mutant, and cannot find one.
 	sick kind = "sick"
 )
 
-// tests says of each test function of a package what it is.
+// tests is the kind of each test function of a package.
 type tests map[string]kind
 
-// testsOf reads the tests of a folder. A test that reaches rapid or devplanetest through functions of its package is of their
-// kind.
+// testsOf reads the tests of a folder. A test that calls rapid or devplanetest, also through functions of its package, is of
+// that kind.
 func testsOf(dir string) (tests, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
@@ -68,8 +68,8 @@ func testsOf(dir string) (tests, error) {
 	return kinds, nil
 }
 
-// note adds the names that a function mentions: functions, whether it calls them or passes them on, and package.Name. Its
-// own declarations do not count.
+// note adds the names that a function mentions: names of functions that it calls or passes on, and names package.Name. The
+// function's own declarations do not count.
 func note(uses map[string]map[string]bool, f *ast.FuncDecl) {
 	mentioned := uses[f.Name.Name]
 	if mentioned == nil {
@@ -96,7 +96,7 @@ func note(uses map[string]map[string]bool, f *ast.FuncDecl) {
 	ast.Inspect(f, visit)
 }
 
-// declared are the names that a function gives to parameters and variables.
+// declared are the names of a function's parameters and variables.
 func declared(f *ast.FuncDecl) map[string]bool {
 	own := map[string]bool{}
 	add := func(e ast.Expr) {
@@ -131,7 +131,7 @@ func declared(f *ast.FuncDecl) map[string]bool {
 	return own
 }
 
-// reach is all that a function mentions, and what it calls does.
+// reach are all names that a function and the functions that it calls mention.
 func reach(uses map[string]map[string]bool, name string) map[string]bool {
 	reached := map[string]bool{}
 	next := []string{name}
@@ -147,7 +147,7 @@ func reach(uses map[string]map[string]bool, name string) map[string]bool {
 	return reached
 }
 
-// of are the names of the tests of the kinds, sorted.
+// of returns the sorted names of the tests of the kinds.
 func (t tests) of(kinds ...kind) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(t)) {
@@ -158,5 +158,5 @@ func (t tests) of(kinds ...kind) []string {
 	return names
 }
 
-// only is a pattern that matches the names, and nothing else.
+// only is a pattern that matches exactly the names.
 func only(names []string) string { return "^(" + strings.Join(names, "|") + ")$" }

@@ -36,7 +36,7 @@ func compare(t *testing.T) {}
 func world(t *testing.T) { holds(t); devplanetest.Start(t) }
 `
 
-// TestKinds: a test is what it reaches, and a control plane outweighs a property.
+// TestKinds: the kind of a test depends on the packages that it calls; a control plane outweighs a property.
 func TestKinds(t *testing.T) {
 	dir := moduleOf(t, map[string]string{"internal/controller/expectations/a_test.go": kindsOfTests})
 	got, err := testsOf(filepath.Join(dir, "internal", "controller", "expectations"))

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Bench tries the mutants of a list. Its methods may be called at the same time.
+// Bench tries the mutants of a list. Callers may call its methods concurrently.
 type Bench struct {
 	tree  *tree
 	cache cache
 	list  []Mutant
-	// Fresh asks for no answer of an earlier run.
+	// Fresh ignores the results of earlier runs.
 	Fresh bool
-	// Worlds is how many the simulator may look at, for each dialect.
+	// Worlds is the largest number of worlds that the simulator tries for each dialect.
 	Worlds int
 
 	mu       sync.Mutex
 	workshop *workshop
 }
 
-// NewBench reads the module at root. The bench is to be closed.
+// NewBench reads the module at root. The caller must close the bench.
 func NewBench(ctx context.Context, root string, list []Mutant) (*Bench, error) {
 	t, err := readTree(ctx, root)
 	if err != nil {
@@ -38,7 +38,7 @@ func NewBench(ctx context.Context, root string, list []Mutant) (*Bench, error) {
 	return &Bench{tree: t, cache: c, list: list, Worlds: 1500}, nil
 }
 
-// Close removes what was built.
+// Close removes the built programs.
 func (b *Bench) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,15 +48,15 @@ func (b *Bench) Close() {
 	}
 }
 
-// Verdict is what the tests of one package said of a mutant.
+// Verdict is the result of the tests of one package for a mutant.
 type Verdict struct {
 	Package string `json:"package"`
-	// Units and Properties are nil where they were not run.
+	// Units and Properties are nil if they were not run.
 	Units      *Run `json:"units,omitempty"`
 	Properties *Run `json:"properties,omitempty"`
-	// Stillborn says why the mutant does not compile.
+	// Stillborn is the reason for which the mutant does not compile.
 	Stillborn string `json:"stillborn,omitempty"`
-	// Sick are the tests that were left out because they fail without it.
+	// Sick are the tests that were left out because they fail without a mutant, too.
 	Sick []string `json:"sick,omitempty"`
 }
 
@@ -64,15 +64,15 @@ func (v Verdict) found() bool {
 	return v.Units != nil && v.Units.Failed != "" || v.Properties != nil && v.Properties.Failed != ""
 }
 
-// soundness is what the tests of a package say of the product as it is.
+// soundness is the result of the tests of a package without a mutant.
 type soundness struct {
-	// Units and Properties are how long they take, in seconds.
+	// Units and Properties are their durations in seconds.
 	Units, Properties float64
 	// Sick are the tests that fail.
 	Sick []string
 }
 
-// soundOf runs the tests of a binary without a mutant: what fails by itself finds nothing.
+// soundOf runs the tests of a binary without a mutant: a test that fails then cannot find a mutant.
 func (b *Bench) soundOf(ctx context.Context, bin *binary, dir, digest string) (s soundness, err error) {
 	question := []string{"sound", dir, digest}
 	if b.cache.get(&s, question...) {
@@ -94,7 +94,7 @@ func (b *Bench) soundOf(ctx context.Context, bin *binary, dir, digest string) (s
 			if *part.seconds = r.Seconds; r.Failed == "" {
 				break
 			}
-			if bin.tests[r.Failed] == "" { // a panic, or no end: the others were not run
+			if bin.tests[r.Failed] == "" { // after a panic or a timeout the other tests were not run
 				return s, fmt.Errorf("the tests of %s fail without any mutant: %s:\n%s", dir, r.Failed, r.Output)
 			}
 			bin.tests[r.Failed] = sick
@@ -104,15 +104,16 @@ func (b *Bench) soundOf(ctx context.Context, bin *binary, dir, digest string) (s
 	return s, b.cache.put(s, question...)
 }
 
-// patience is how long tests may take of which it is known how long they took before: a busy machine is no defect.
+// patience is how long tests may take that took so many seconds before: a busy machine is no defect.
 func patience(seconds float64) time.Duration {
 	return time.Duration(10*seconds+30) * time.Second
 }
 
-// slow is from how many seconds on properties are not run where a unit test has found the mutant.
+// slow is the duration in seconds from which on properties are not run after a unit test has found the mutant.
 const slow = 10
 
-// Try runs the tests that may find the mutant: those of its package, then those about it, until one package finds it.
+// Try runs the tests that may find the mutant until one package finds it: first the package of the mutant, then the packages
+// whose tests cover it.
 func (b *Bench) Try(ctx context.Context, m Mutant) ([]Verdict, error) {
 	var verdicts []Verdict
 	for _, dir := range b.packages(m) {
@@ -128,7 +129,7 @@ func (b *Bench) Try(ctx context.Context, m Mutant) ([]Verdict, error) {
 	return verdicts, nil
 }
 
-// packages are those whose tests may find the mutant, the one with the test that it names first.
+// packages are the packages whose tests may find the mutant. The package of the test that the mutant names is the first.
 func (b *Bench) packages(m Mutant) []string {
 	r := roomOf(m.Room())
 	dirs := append([]string{r.dir}, r.tests...)
@@ -144,7 +145,7 @@ func (b *Bench) packages(m Mutant) []string {
 	return dirs
 }
 
-// verdict asks the tests of one package, or the cache.
+// verdict runs the tests of one package, or reads their result from the cache.
 func (b *Bench) verdict(ctx context.Context, m Mutant, dir string) (Verdict, error) {
 	digest, err := b.tree.digest(dir)
 	if err != nil {
@@ -165,7 +166,7 @@ func (b *Bench) verdict(ctx context.Context, m Mutant, dir string) (Verdict, err
 	return v, b.cache.put(v, question...)
 }
 
-// change is what a mutant changes, in words.
+// change describes what the mutant changes.
 func (m Mutant) change() string {
 	where := m.Func
 	if m.at != nil {
@@ -193,7 +194,7 @@ func (b *Bench) ask(ctx context.Context, m Mutant, bin *binary, s soundness, v *
 	return err
 }
 
-// unitsFor runs the test that the mutant names, and the others only where that does not find it.
+// unitsFor runs the test that the mutant names. It runs the other tests only if that test does not find the mutant.
 func (b *binary) unitsFor(ctx context.Context, m Mutant, t trial) (Run, error) {
 	if b.tests[m.Finds] == unitTest {
 		if r, err := b.some(ctx, t, []string{m.Finds}); err != nil || r.Failed != "" {

@@ -92,7 +92,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestSick: tests that fail without a mutant find nothing, and are reported.
+// TestSick: tests that fail without a mutant cannot find one, and are reported.
 func TestSick(t *testing.T) {
 	t.Setenv("MILLWRIGHT_CACHE", t.TempDir())
 	dir := moduleOf(t, map[string]string{
@@ -117,6 +117,6 @@ func TestSick(t *testing.T) {
 		}
 	}
 	if got := strings.Join(Shortcomings(results), "\n"); !strings.Contains(got, "TestAdd of internal/controller/expectations fails without any mutant") {
-		t.Errorf("not good enough is %q", got)
+		t.Errorf("the shortcomings are %q", got)
 	}
 }

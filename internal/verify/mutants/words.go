@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// groups are the named constants of a folder, by their type.
+// groups are the named constants of a folder, by type.
 type groups map[string][]string
 
-// next is the constant after name among those of its type, the first after the last; empty when there is no other.
+// next is the constant of the same type that follows name; the first one follows the last. It is empty if there is no other
+// constant.
 func (g groups) next(name string) string {
 	for _, names := range g {
 		if n := slices.Index(names, name); n >= 0 && len(names) > 1 {
@@ -47,7 +48,7 @@ func constantsOf(dir string) groups {
 	return g
 }
 
-// add takes in a block of constants. One without a type has that of the one before, as with iota.
+// add adds a block of constants. A constant without a type has the type of the constant before, as with iota.
 func (g groups) add(d *ast.GenDecl) {
 	group := ""
 	for _, spec := range d.Specs {
@@ -69,7 +70,7 @@ func (g groups) add(d *ast.GenDecl) {
 	}
 }
 
-// words replaces constants among results, those in literals are met on the way.
+// words replaces constants among results. The walk meets the constants in literals itself.
 func (g *generator) words(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
@@ -83,7 +84,7 @@ func (g *generator) words(e ast.Expr) {
 	}
 }
 
-// word replaces a constant by the next of its type.
+// word replaces a constant by the next constant of its type.
 func (g *generator) word(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -110,7 +111,7 @@ func (g *generator) constantsIn(dir string) groups {
 	return g.constants[dir]
 }
 
-// imported is the folder of a package of the module that the file knows by name; empty when it knows none.
+// imported is the folder of a package of the module that the file imports under the name; empty if the file imports no such package.
 func (g *generator) imported(name string) string {
 	for _, spec := range g.syntax.Imports {
 		value, err := strconv.Unquote(spec.Path.Value)

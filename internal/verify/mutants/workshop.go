@@ -12,19 +12,19 @@ import (
 	"sync"
 )
 
-// workshop builds programs with all mutants of a bench in them, one at a time.
+// workshop builds programs that contain all mutants of a bench, one program at a time.
 type workshop struct {
 	folder string
 	graft  *graft
-	// overlay is the graft, for the go command.
+	// overlay is the overlay file of the graft for the go command.
 	overlay string
-	// dead are the mutants that do not compile, and why, by ID.
+	// dead are the reasons for which mutants do not compile, by ID.
 	dead map[string]string
-	// built are the programs that there are, by folder.
+	// built are the finished programs, by folder.
 	built map[string]*program
 }
 
-// program is a test binary, or the one that looks at worlds.
+// program is a test binary, or the program that searches through worlds.
 type program struct {
 	once   sync.Once
 	binary *binary
@@ -32,7 +32,7 @@ type program struct {
 	err    error
 }
 
-// shop opens the workshop. The caller has locked the bench.
+// shop creates the workshop at the first call. The caller holds the lock of the bench.
 func (b *Bench) shop() (*workshop, error) {
 	if b.workshop != nil {
 		return b.workshop, nil
@@ -58,7 +58,7 @@ func (w *workshop) regraft(root string, list []Mutant) (err error) {
 	return err
 }
 
-// program of a folder, which is made by the first who asks.
+// program returns the program of a folder. The first caller builds it.
 func (b *Bench) program(dir string) (*program, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *Bench) sound(ctx context.Context, dir, digest string) (*binary, soundne
 	return p.binary, p.sound, p.err
 }
 
-// hunter returns the program that looks at worlds.
+// hunter returns the program that searches through worlds.
 func (b *Bench) hunter(ctx context.Context) (string, error) {
 	p, err := b.program(hunter)
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *Bench) hunter(ctx context.Context) (string, error) {
 	return p.binary.file, p.err
 }
 
-// make builds the program of a folder. Mutants that do not compile are left out, and it is built again.
+// make builds the program of a folder. If mutants do not compile, it leaves them out and builds again.
 func (b *Bench) make(ctx context.Context, dir string, args ...string) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,7 +131,7 @@ func (b *Bench) make(ctx context.Context, dir string, args ...string) (string, e
 	}
 }
 
-// complaint is one of the compiler's, with the file that was written and the line.
+// complaint is a message of the compiler, with the file and the line.
 var complaint = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: (.*)$`)
 
 // bury finds the mutants about which the compiler complains, and reports whether there are any.
@@ -151,7 +151,7 @@ func (w *workshop) bury(output string) bool {
 	return found
 }
 
-// numberOf is by which number programs know the mutant, and why none has it; empty: they have.
+// numberOf is the number of the mutant in programs; dead is the reason if it does not compile.
 func (b *Bench) numberOf(m Mutant) (number int, dead string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

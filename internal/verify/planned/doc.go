@@ -1,2 +1,3 @@
-// Package planned compares what package forecast says with what the real controllers do in simulated worlds without faults.
+// Package planned compares the forecasts of package forecast with the actions of the real controllers in simulated worlds
+// without faults.
 package planned

@@ -22,7 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim"
 )
 
-// worlds is how many worlds a test goes through: PLANNED_SEEDS, or n.
+// worlds is the number of worlds of a test: PLANNED_SEEDS, or n.
 func worlds(t *testing.T, n int) uint64 {
 	t.Helper()
 	if s := os.Getenv("PLANNED_SEEDS"); s != "" {
@@ -34,11 +34,11 @@ func worlds(t *testing.T, n int) uint64 {
 	return uint64(n)
 }
 
-// changesPerWorld are made one after the other, each in what the one before came to.
+// changesPerWorld is the number of changes in a world. Each change begins in the state that the change before led to.
 const changesPerWorld = 5
 
-// TestExecutedIsPlanned plans changes from what the store of a world without faults has, makes them, lets the real controllers do their
-// work, and compares.
+// TestExecutedIsPlanned plans changes from the objects in the store of a world without faults, applies them, lets the real
+// controllers work, and compares.
 func TestExecutedIsPlanned(t *testing.T) {
 	for _, dialect := range []string{sim.OpenShift, sim.Gardener} {
 		t.Run(dialect, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestExecutedIsPlanned(t *testing.T) {
 			for seed := range worlds(t, 40) {
 				try(t, seed, dialect, met)
 			}
-			// Else there is less to compare than it seems.
+			// Otherwise the test compares less than it seems to.
 			for _, kind := range []forecast.Kind{forecast.Create, forecast.Delete, forecast.CreateSet, forecast.ScaleSet, forecast.DeleteSet, forecast.Amend} {
 				if met[kind] < 5 {
 					t.Errorf("only %d steps of the kind %s were compared", met[kind], kind)
@@ -110,7 +110,7 @@ func steps(plans []forecast.Plan) string {
 	return out.String()
 }
 
-// stored is what a person would read of the world.
+// stored is the state of the world that a user can read.
 func stored(c *sim.FaultFree) project.Stored {
 	st := project.Stored{Objects: c.Fleet(), Nodes: map[string]*corev1.Node{}, Pods: map[string][]corev1.Pod{}}
 	for _, o := range c.All(&corev1.Node{}) {
@@ -126,14 +126,14 @@ func stored(c *sim.FaultFree) project.Stored {
 	return st
 }
 
-// outcome is what happens to machines and sets.
+// outcome is the result of a change for machines and sets.
 type outcome struct {
-	// created counts machines by the name of their set, deleted are the names of those that were there before.
+	// created counts new machines by the name of their set. deleted are the names of machines that existed before.
 	created map[string]int
 	deleted []string
-	// changed are machines of which the spec, the labels or the owner was written.
+	// changed are machines whose spec, labels or owner changed.
 	changed []string
-	// sizes are those that sets of deployments got, one after the other.
+	// sizes are the new sizes of the sets of deployments, one after the other.
 	sizes []resize
 }
 
@@ -143,7 +143,7 @@ type resize struct {
 	from, to int
 }
 
-// execute makes a change and says what comes of it.
+// execute applies a change and returns its outcome.
 func execute(c *sim.FaultFree, before, after client.Object) outcome {
 	there := map[string]bool{}
 	for _, o := range c.All(c.Machine()) {
@@ -194,7 +194,7 @@ func size(o client.Object) int {
 	return 0
 }
 
-// compare says in what the plans differ from what was done.
+// compare says how the plans differ from the outcome.
 func compare(plans []forecast.Plan, did outcome) string {
 	said := outcome{created: map[string]int{}}
 	fixed, all := 0, 0
@@ -232,7 +232,7 @@ func compare(plans []forecast.Plan, did outcome) string {
 	return ""
 }
 
-// last is the size that each set comes to.
+// last is the final size of each set.
 func last(all []resize) map[string]int {
 	out := map[string]int{}
 	for _, r := range all {

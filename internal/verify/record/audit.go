@@ -10,17 +10,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
-// Census is the user whose lists are in the audit log with their objects, after a restore of etcd.
+// Census is the user that lists all objects after a restore of etcd. The audit log has its lists with their objects.
 const Census = "millwright-census"
 
 //go:embed audit.yaml
 var auditPolicy []byte
 
-// AuditLog is the file of the audit log in a folder.
+// AuditLog returns the file of the audit log in a folder.
 func AuditLog(dir string) string { return filepath.Join(dir, "audit.log") }
 
-// Audit writes a policy into the folder, and returns the arguments of an API server that then logs each write of machines, their
-// owners, nodes and pods with its answer into [AuditLog].
+// Audit writes a policy into the folder and returns the arguments of the API server. The API server then logs to [AuditLog] each
+// write of machines, their owners, nodes and pods, with its answer.
 func Audit(dir string) (args []string, err error) {
 	policy := filepath.Join(dir, "audit.yaml")
 	if err := os.WriteFile(policy, auditPolicy, 0o600); err != nil {
@@ -31,7 +31,7 @@ func Audit(dir string) (args []string, err error) {
 	}, nil
 }
 
-// Writes reads the audit log of a folder.
+// Writes reads the audit log in a folder.
 func Writes(dir string) ([]checker.Event, error) {
 	file, err := os.Open(AuditLog(dir))
 	if err != nil {
@@ -41,7 +41,7 @@ func Writes(dir string) ([]checker.Event, error) {
 	return checker.ParseAudit(file)
 }
 
-// promises are the statements of the checker about drains, hooks and bounds, which need an audit log.
+// promises are the checker's statements about drains, hooks and bounds, which need an audit log.
 var promises = []string{"drain-first", "hooks", "wanted-stays", "held-first", "node-last", "released-last", "set-bound", "surge", "unavailable"}
 
 // Promises judges drains, hooks and bounds by the events of a run and the audit log of a folder. It returns a table for people, and the

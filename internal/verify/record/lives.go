@@ -13,20 +13,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
-// Console is the way around the API of a simulated cloud: docs/providers/rehearsal.md.
+// Console is the inspection interface of a simulated cloud: docs/providers/rehearsal.md.
 type Console interface {
 	Ask(ctx context.Context, method, page string, body []byte) ([]byte, error)
 }
 
-// Life is that of an instance, as the console tells it.
+// Life is the life of an instance, as the console reports it.
 type Life struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
 	State   string            `json:"state"`
 	Account string            `json:"account"`
 	Tags    map[string]string `json:"tags"`
-	// Since is when it was first listed, Seen when it was last listed before it ended. Ending is when it was first listed as ending
-	// after a request of a client. Ended is when it had ended; zero while it lives.
+	// Since is the time at which the instance was first listed, Seen the time at which it was last listed before it ended. Ending
+	// is the time at which it was first listed as ending after a request of a client. Ended is its end; zero while it lives.
 	Since  time.Time `json:"since"`
 	Seen   time.Time `json:"seen"`
 	Ending time.Time `json:"ending"`
@@ -36,10 +36,10 @@ type Life struct {
 // Lives reports whether the instance is there.
 func (l Life) Lives() bool { return l.Ended.IsZero() }
 
-// Key tells the instance from those of other accounts.
+// Key distinguishes the instance from those of other accounts.
 func (l Life) Key() string { return l.Account + "/" + l.ID }
 
-// UID is that of the machine that the instance was made for, which all clouds have under a key of that end.
+// UID is the UID of the machine for which the instance was created. In all clouds the key of that tag ends in "machine-uid".
 func (l Life) UID() string {
 	for key, value := range l.Tags {
 		if strings.HasSuffix(key, "machine-uid") {
@@ -68,7 +68,7 @@ func (l Life) events() []checker.Event {
 	return all
 }
 
-// Lives are all instances that there were since the console was asked to remember them, the oldest first.
+// Lives returns all instances since the console was asked to remember them, the oldest first.
 func Lives(ctx context.Context, c Console) (all []Life, err error) {
 	raw, err := c.Ask(ctx, http.MethodGet, "lives", nil)
 	if err == nil {
@@ -80,8 +80,8 @@ func Lives(ctx context.Context, c Console) (all []Life, err error) {
 	return all, nil
 }
 
-// Simulated is a fleet on a simulated cloud: all instances that there were, and what there is now. So many machines are wanted, and
-// the instances with the keys are of another cluster.
+// Simulated records a fleet on a simulated cloud: all instances that existed, and the current objects. Wanted is the wanted
+// number of machines; foreign are the keys of the instances of another cluster.
 func Simulated(ctx context.Context, c client.Reader, cloud Console, wanted int, foreign ...string) (checker.Run, error) {
 	var run checker.Run
 	objects, err := Objects(ctx, c)

@@ -1,5 +1,5 @@
-// Package record reads what there is into the events that the checker judges: the objects of an API server, and the instances
-// of an infrastructure.
+// Package record reads the objects of an API server and the instances of an infrastructure into the events that the checker
+// judges.
 package record
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
-// Tokens are the secrets among which bootstrap tokens are.
+// Tokens are the secrets that include bootstrap tokens.
 var Tokens = corev1.SchemeGroupVersion.WithKind("Secret")
 
-// kinds are those of a fleet.
+// kinds are the kinds of a fleet.
 var kinds = []schema.GroupVersionKind{
 	{Group: "machine.openshift.io", Version: "v1beta1", Kind: "MachineDeployment"},
 	{Group: "machine.openshift.io", Version: "v1beta1", Kind: "MachineSet"},
@@ -31,8 +31,8 @@ var kinds = []schema.GroupVersionKind{
 	corev1.SchemeGroupVersion.WithKind("Node"),
 }
 
-// Objects are the deployments, sets and machines of both APIs and the nodes, and objects of further kinds, as one list after the
-// other shows them now.
+// Objects lists the deployments, sets and machines of both APIs, the nodes, and objects of further kinds, one list after the
+// other.
 func Objects(ctx context.Context, c client.Reader, more ...schema.GroupVersionKind) (events []checker.Event, err error) {
 	for _, kind := range append(kinds[:len(kinds):len(kinds)], more...) {
 		list := &unstructured.UnstructuredList{}

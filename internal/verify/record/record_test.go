@@ -14,14 +14,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
-// pages are what a console answers.
+// pages are the answers of a console.
 type pages map[string]string
 
 func (p pages) Ask(_ context.Context, _, page string, _ []byte) ([]byte, error) {
 	return []byte(p[page]), nil
 }
 
-// lists are what an API server has, by API version and kind.
+// lists are the objects of an API server, by API version and kind.
 type lists map[string][]string
 
 func (l lists) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -40,7 +40,7 @@ func (l lists) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 	return nil
 }
 
-// TestSimulated: what a console and an API server tell becomes what the checker reads.
+// TestSimulated: Simulated turns the answers of a console and an API server into the events that the checker reads.
 func TestSimulated(t *testing.T) {
 	objects := lists{
 		"machine.openshift.io/v1beta1 MachineSetList": {`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"set","uid":"s"},"spec":{"replicas":1},"status":{"replicas":1,"readyReplicas":1,"availableReplicas":1}}`},
@@ -73,8 +73,8 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
-// TestLifeEvents: an instance that ended without a request died; the time between its last sight and the discovery is not counted
-// as life.
+// TestLifeEvents: an instance that ended without a request died; the time between the last time that it was listed and the
+// discovery of its end does not count as life.
 func TestLifeEvents(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	for _, test := range []struct {

@@ -9,11 +9,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
-// Sight is an instance as a look at its infrastructure shows it.
+// Sight is an instance in a list of the infrastructure.
 type Sight struct {
 	ID, Cluster, UID, Machine string
-	// Made is when the infrastructure accepted it, Ending when it accepted the request to end it; zero: it did not. Over is from when on it
-	// shows it no more, if that is known: it may be there for those who look around it.
+	// Made is the time at which the infrastructure accepted the instance, Ending the time at which it accepted the request to end
+	// it; zero without such a request. Over is the time from which lists omit it, if known: other views may still have it.
 	Made, Ending, Over time.Time
 }
 
@@ -21,13 +21,13 @@ func (s Sight) event(what string, at time.Time) checker.Event {
 	return checker.Event{At: at, What: what, Cluster: s.Cluster, UID: s.UID, Machine: s.Machine, Instance: s.ID}
 }
 
-// Watch tells by looks at an infrastructure what happens to its instances. The zero value has seen nothing.
+// Watch compares lists of an infrastructure and reports what happens to its instances. The zero value has seen nothing.
 type Watch struct {
 	there map[string]Sight
 	last  time.Time
 }
 
-// Look compares what there is with what was there, and returns what happened since. The look began and ended at the times.
+// Look compares the list with the previous one, and returns the events between them. Began and now are the times of the list.
 func (w *Watch) Look(began, now time.Time, all []Sight) (events []checker.Event) {
 	there := map[string]Sight{}
 	for _, s := range all {
@@ -43,7 +43,7 @@ func (w *Watch) Look(began, now time.Time, all []Sight) (events []checker.Event)
 	for _, s := range w.Living() {
 		if _, is := there[s.ID]; !is {
 			e := s.event(checker.Gone, now)
-			if e.From = w.last; !s.Over.IsZero() && s.Over.Before(w.last) { // some time since the look before
+			if e.From = w.last; !s.Over.IsZero() && s.Over.Before(w.last) { // the instance was omitted before the previous list
 				e.From = s.Over
 			}
 			events = append(events, e)
@@ -53,7 +53,7 @@ func (w *Watch) Look(began, now time.Time, all []Sight) (events []checker.Event)
 	return events
 }
 
-// Living are the instances that were there at the last look.
+// Living returns the instances of the last list.
 func (w *Watch) Living() []Sight {
 	return slices.SortedFunc(maps.Values(w.there), func(a, b Sight) int { return strings.Compare(a.ID, b.ID) })
 }

@@ -39,24 +39,24 @@ const (
 	groupLabel  = "name"
 )
 
-// adapter has the differences between the dialects for the world's own actors.
+// adapter has the differences between the dialects that the world's own actors need.
 type adapter struct {
-	// api is the API's name, number its position in the world, made how many of its sets users created.
+	// api is the API's name, number its position in the world, made the number of its sets that users created.
 	api          string
 	number, made int
-	// knows adds its types to a scheme.
+	// knows adds the API's types to a scheme.
 	knows func(*runtime.Scheme) error
-	// kinds are those of the dialect.
+	// kinds are the kinds of the dialect.
 	kinds   []*store.Kind
 	indexes []node.Index
-	// machine and set are empty objects.
+	// machine and set are empty objects of the API.
 	machine, set client.Object
 	finalizer    string
 	// waits are the timeouts of the dialect.
 	waits judge.Waits
 	// heals: sets replace unhealthy machines without help.
 	heals bool
-	// fixtures are the other objects that must exist.
+	// fixtures are the other objects that must exist for machines.
 	fixtures   func() []client.Object
 	newMachine func(name string) client.Object
 	newSet     func(name string, n int) client.Object
@@ -64,31 +64,31 @@ type adapter struct {
 	size       func(set client.Object) int
 	resize     func(set client.Object, n int)
 	selector   func(set client.Object) labels.Selector
-	// hook adds a hook before draining or before termination, unhook removes all; nil if the API has none. hurry
-	// asks for a forced deletion.
+	// hook adds a hook before the drain or before termination, unhook removes all hooks; nil if the API has no hooks. hurry
+	// requests a forced deletion.
 	hook   func(m client.Object, drain bool)
 	unhook func(m client.Object)
 	hurry  func(m client.Object)
 
-	// templateOf is the number of m's template.
+	// templateOf is the number of the template of m.
 	templateOf func(m client.Object) int
 	// fleet has the functions for deployments.
 	fleet *fleet
 
 	runMachines, runSets func(p *process)
-	// seen are its machines as the collector of orphans sees them, from a cache or live.
+	// seen are the API's machines as the collector of orphans sees them, from a cache or live.
 	seen func(p *process, cached bool) collector.Kind
-	// runNodes is nil where no controller handles nodes without a machine.
+	// runNodes is nil if no controller handles nodes without a machine.
 	runNodes func(p *process)
-	// runHelpers runs the helper controllers: they hold classes, or publish capacities.
+	// runHelpers runs the helper controllers: they hold classes or publish capacities.
 	runHelpers func(p *process)
-	// patients are its machines as health checks see them.
+	// patients are the API's machines as health checks see them.
 	patients dialect.Patients
 	// anchors are the objects on which users approve the removal of orphans.
 	anchors func() []client.Object
 }
 
-// coreKinds are those of the target cluster.
+// coreKinds are the kinds of the target cluster.
 func coreKinds() []*store.Kind {
 	pod := store.NewKind(corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{})
 	n := store.NewKind(corev1.SchemeGroupVersion.WithKind("Node"), &corev1.Node{})
@@ -128,7 +128,7 @@ type machineLens[M client.Object] struct {
 	now func() time.Time
 }
 
-// Unwrap lets [dialect.As] find what else the lens is.
+// Unwrap lets [dialect.As] find the other interfaces of the lens.
 func (l machineLens[M]) Unwrap() any { return l.Machines }
 
 // View implements [dialect.Machines].
@@ -143,7 +143,7 @@ func (l machineLens[M]) View(o M) lifecycle.Machine {
 	return v
 }
 
-// labelledResolver looks for instances in the place that a machine's present labels name.
+// labelledResolver looks for instances in the place that the machine's present labels name.
 type labelledResolver[M client.Object] struct{ dialect.Resolver[M] }
 
 // Class implements [dialect.Resolver].
@@ -189,7 +189,7 @@ type setLens[S client.Object] struct {
 	m *Mutation
 }
 
-// Unwrap lets [dialect.As] find what else the lens is.
+// Unwrap lets [dialect.As] find the other interfaces of the lens.
 func (l setLens[S]) Unwrap() any { return l.Sets }
 
 // View implements [dialect.Sets].
@@ -210,7 +210,7 @@ func (l setLens[S]) Member(s S, o client.Object, nodes dialect.Nodes) replicas.M
 	return out
 }
 
-// freezingLens is one whose sets freeze.
+// freezingLens is a setLens whose sets freeze.
 type freezingLens[S client.Object] struct {
 	setLens[S]
 	dialect.Freezer[S]
@@ -305,12 +305,12 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 	p.wakes = wakesBy(r.Wakes, watched...)
 }
 
-// alsoBy are the wakes of both.
+// alsoBy returns the keys that either function wakes.
 func alsoBy(a, b func(store.Event) []enqueue.Request) func(store.Event) []enqueue.Request {
 	return func(e store.Event) []enqueue.Request { return append(a(e), b(e)...) }
 }
 
-// wakesBy are the wakes of a shell that watches objects of these kinds.
+// wakesBy returns the wakes of a controller that watches objects of these kinds.
 func wakesBy(f enqueue.Func, watched ...string) func(store.Event) []enqueue.Request {
 	return func(e store.Event) []enqueue.Request {
 		if !slices.Contains(watched, e.Kind.Kind) {

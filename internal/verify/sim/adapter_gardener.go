@@ -24,7 +24,7 @@ import (
 const className = "class"
 
 func gardenerAdapter(w *World) *adapter {
-	w.profile.cloud.Unforetold = false // its drivers have to say the name
+	w.profile.cloud.Unforetold = false // its drivers must report the name
 	kind := func(name string, o client.Object) *store.Kind {
 		return store.NewKind(v1alpha1.GroupVersion.WithKind(name), o)
 	}

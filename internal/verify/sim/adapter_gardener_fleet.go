@@ -114,8 +114,8 @@ func gardenerStrategy(w *World) (s v1alpha1.MachineDeploymentStrategy) {
 	return s
 }
 
-// gardenerScaleIn is one update of the deployment: fewer replicas, who is to
-// go, and when that was decided.
+// gardenerScaleIn is one update of the deployment: fewer replicas, the machines to
+// delete, and the time of that decision.
 func gardenerScaleIn(w *World, d client.Object, victims []client.Object) {
 	now := w.now.UTC().Format(time.RFC3339)
 	w.edit(d, "", func(o client.Object) {
@@ -124,7 +124,7 @@ func gardenerScaleIn(w *World, d client.Object, victims []client.Object) {
 		wishes := strings.FieldsFunc(d.Annotations[v1alpha1.AnnotationKeyTriggerDeletion], func(r rune) bool { return r == ',' })
 		for _, m := range victims {
 			wishes = append(wishes, m.GetName()+"~"+now)
-			if w.adapter.view(m).Stage != lifecycle.StageFailed { // else the wish is dropped
+			if w.adapter.view(m).Stage != lifecycle.StageFailed { // otherwise the wish is dropped
 				w.owners.chosen[m.GetUID()] = true
 			}
 		}

@@ -115,7 +115,7 @@ func openshiftHook(o client.Object, drain bool) {
 	}
 }
 
-// secrets are the credentials and the boot data.
+// secrets are the credentials and the user data of instances.
 func secrets(w *World) []client.Object {
 	userData := "boot"
 	if w.profile.tokens {

@@ -85,7 +85,7 @@ func openshiftStrategy(w *World) (s v1beta1.MachineDeploymentStrategy) {
 func openshiftDone(o client.Object) (bool, rollout.Status) {
 	d := o.(*v1beta1.MachineDeployment)
 	st := d.Status
-	// With OnDelete the rollout ends when people have deleted the last one.
+	// With OnDelete the rollout ends when users have deleted the last old machine.
 	complete := st.ObservedGeneration == d.Generation && meta.IsStatusConditionTrue(st.Conditions, v1beta1.MachineDeploymentReady) &&
 		meta.FindStatusCondition(st.Conditions, v1beta1.MachineDeploymentReconciling) == nil &&
 		meta.FindStatusCondition(st.Conditions, v1beta1.MachineDeploymentStalled) == nil

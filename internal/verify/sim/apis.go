@@ -17,16 +17,16 @@ import (
 
 // breadth says how large a world is.
 type breadth struct {
-	// together: one process looks for orphans of both APIs, with caches of both. Otherwise each API has a binary
-	// of its own, which asks the API server for the machines of the other.
+	// together: one process looks for orphans of both APIs, with caches of both. Otherwise each API has a process of its own,
+	// which asks the API server for the machines of the other API.
 	together bool
-	// versions: processes of an earlier version stand by, take over and hand back.
+	// versions: processes of an earlier version run too, become the leader, and hand over again.
 	versions bool
-	// many is the approximate number of machines of a world with hundreds; 0 for others. All are in sets, and the faults
-	// begin when the world is at rest.
+	// many is the approximate number of machines in a world with hundreds of machines; 0 for other worlds. All machines are
+	// in sets, and the faults begin when the world is at rest.
 	many int
-	// hollow: the cloud is that of the provider kubemark, which gives a node name to one machine only. It has no effect in
-	// a world of two APIs.
+	// hollow: the cloud is that of the provider kubemark, which gives a node name to one machine only. This has no effect
+	// in a world of two APIs.
 	hollow bool
 }
 
@@ -66,7 +66,7 @@ func (w *World) size(least, most int) int {
 	return w.between(least, most)
 }
 
-// steps is the number of steps: fewer where each takes long.
+// steps is the number of steps. It is lower if each step takes long.
 func (w *World) steps() int {
 	if w.profile.many > 0 {
 		return w.o.Steps / 4
@@ -87,7 +87,7 @@ func (w *World) openAPIs() {
 	w.adapter = w.apis[0]
 }
 
-// schemes are those of the dialects: their construction takes long.
+// schemes are the schemes of the dialects: their construction takes long.
 var schemes sync.Map
 
 // scheme knows the types of all APIs.
@@ -106,7 +106,7 @@ func (w *World) scheme() *runtime.Scheme {
 	return known.(*runtime.Scheme)
 }
 
-// kinds are those of all APIs, each once.
+// kinds are the kinds of all APIs, each once.
 func (w *World) kinds() (out []*store.Kind) {
 	for _, f := range w.apis {
 		for _, k := range f.kinds {
@@ -118,7 +118,7 @@ func (w *World) kinds() (out []*store.Kind) {
 	return out
 }
 
-// has reports whether there are machines of the API.
+// has reports whether the world has machines of the API.
 func (w *World) has(api string) bool {
 	return slices.ContainsFunc(w.apis, func(f *adapter) bool { return f.api == api })
 }
@@ -130,7 +130,7 @@ func (w *World) chooseAPI() {
 	}
 }
 
-// each does something for every API in turn.
+// each calls do once for every API.
 func (w *World) each(do func()) {
 	was := w.adapter
 	for _, f := range w.apis {
@@ -146,7 +146,7 @@ func all[T any](w *World, of func() []T) (out []T) {
 	return out
 }
 
-// machines are those of every API.
+// machines are the machines of every API.
 func (w *World) machines() []client.Object {
 	return all(w, func() []client.Object { return w.store.All(w.adapter.machine) })
 }

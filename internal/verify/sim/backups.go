@@ -19,7 +19,7 @@ type backupProfile struct {
 // backupSource is the source of random numbers of this profile alone.
 const backupSource = widerSource + 0xa2c417e
 
-// restore draws the profile. The machines have an API server of their own: a restore must not remove nodes that
+// restore draws the profile. The machines have an API server of their own, because a restore must not remove nodes that
 // kubelets have registered.
 func (c *profile) restore(r *rand.Rand) {
 	if c.restores = r.IntN(4) == 0; c.restores {
@@ -30,7 +30,7 @@ func (c *profile) restore(r *rand.Rand) {
 // mostRestores bounds the restores of a world.
 const mostRestores = 2
 
-// backups are those of the machines' API server.
+// backups are the backups of the machines' API server.
 type backups struct {
 	last     *store.Backup
 	restored int
@@ -51,9 +51,9 @@ func (w *World) backUpOrRestore() {
 	}
 }
 
-// recordsPlaces reports whether the backup says of each instance where it is or was, in a world in which labels or
-// credentials may change that. No controller can find an instance that neither the backup nor they mention, so
-// users take a later backup.
+// recordsPlaces reports whether the backup records for each instance where it is or was, in a world in which labels or
+// credentials may change the place. If neither the backup nor labels and credentials name the place, no controller can find
+// the instance, so users take a later backup.
 func (w *World) recordsPlaces(b *store.Backup) bool {
 	if !w.profile.scopes && !w.profile.edits && !w.profile.accounts {
 		return true
@@ -70,9 +70,9 @@ func (w *World) recordsPlaces(b *store.Backup) bool {
 	return true
 }
 
-// removeUnowned has users do a collector's work where none runs: they remove the instances of machines that are in
-// no backup, and those that an earlier version created without an owner. A backup may have a machine without the
-// instance that it got later. If that is terminated, nothing leads to its node.
+// removeUnowned lets users do the collector's work if no collector runs: they remove the instances of machines that are in no
+// backup, and the instances that an earlier version created without an owner. A backup may have a machine without the
+// instance that it got later. If that instance is terminated, nothing names its node.
 func (w *World) removeUnowned() {
 	if w.profile.collects && !w.profile.versions || !w.profile.collects && w.backups.restored == 0 && !w.profile.recreates {
 		return
@@ -103,13 +103,13 @@ func (w *World) removeUnowned() {
 	}
 }
 
-// unrecorded reports whether the machine of i exists after a restore and has no instance recorded.
+// unrecorded reports whether the machine of i exists after a restore and has recorded no instance.
 func (w *World) unrecorded(i *cloud.Machine) bool {
 	m := w.machineOf(w.uidOf(i))
 	return w.backups.restored > 0 && m != nil && w.of(m).view(m).Recorded.ProviderID == ""
 }
 
-// restore restores the last backup. Processes go on or restart. Their requests on the wire arrive first.
+// restore restores the last backup. Processes continue or restart. Their requests on the wire arrive first.
 func (w *World) restore() {
 	for len(w.late) > 0 {
 		w.stepLate()

@@ -28,8 +28,8 @@ type badImageProfile struct {
 // badImageSource is the source of random numbers of this profile alone.
 const badImageSource = widerSource + 0x5b011
 
-// drawBadImages draws the profile for a few worlds: such worlds take three times as long. A permanent fault
-// excludes it, because no controller handles the machines that such a fault affects.
+// drawBadImages draws the profile for a few worlds, because such worlds take three times as long. A permanent fault excludes
+// it, because no controller handles the machines that such a fault affects.
 func (c *profile) drawBadImages(r *rand.Rand) {
 	if c.badImages = r.IntN(6) == 0 && r.IntN(5) == 0 && c.permanent == ""; c.badImages {
 		c.deployments, c.sets, c.grown = max(1, c.deployments), min(1, c.sets), true
@@ -37,15 +37,15 @@ func (c *profile) drawBadImages(r *rand.Rand) {
 	}
 }
 
-// badImage is the defective image: machines of that template become unhealthy together as soon as there are
-// `many`, as when a certificate expires. Later machines of the template become unhealthy soon after they join.
+// badImage is the defective image. Machines of its template become unhealthy together after `many` of them exist, as when a
+// certificate expires. Later machines of the template become unhealthy soon after they join.
 type badImage struct {
 	template, many int
 	on             []*kubelet
 	nodeFailure    nodeFailure
 }
 
-// stormSize is how many machines make a storm when they become unhealthy together.
+// stormSize is how many machines must become unhealthy together to be a storm.
 const stormSize = 3
 
 // noBadImage says that no template is defective.
@@ -64,14 +64,14 @@ func (w *World) breakImage() {
 	w.tracef("image", "that of template %d IS BAD from now on", w.bad.template)
 }
 
-// repairImage repairs the image for machines that are created from now on.
+// repairImage repairs the image for machines that are created after that.
 func (w *World) repairImage() {
 	w.bad.template = noBadImage
-	w.tracef("image", "all are good from now on")
+	w.tracef("image", "all are GOOD from now on")
 }
 
-// endBadImages repairs all images after the faults. A machine that would become unhealthy later does so now:
-// otherwise the world would seem to be at rest before.
+// endBadImages repairs all images after the faults. A machine that would become unhealthy later does so now, because the world
+// would seem to be at rest before.
 func (w *World) endBadImages() {
 	w.bad.template = noBadImage
 	if !w.profile.badImages {
@@ -139,9 +139,9 @@ func (w *World) imageFailure() nodeFailure {
 	return a
 }
 
-// replaceBadImages has users give deployments another template where sets do not replace unhealthy machines.
-// In-place updates create no machines, so users delete unhealthy ones. Users also delete unhealthy machines
-// without a controller: no set replaces them, and their template's storm lasts as long as they exist.
+// replaceBadImages lets users give deployments another template in the dialect whose sets do not replace unhealthy machines.
+// In-place updates create no machines, so users delete unhealthy machines. Users also delete unhealthy machines without a
+// controller: no set replaces them, and the storm of their template lasts as long as they exist.
 func (w *World) replaceBadImages() {
 	if !w.profile.badImages {
 		return
@@ -149,7 +149,7 @@ func (w *World) replaceBadImages() {
 	for _, m := range w.store.All(w.adapter.machine) {
 		if metav1.GetControllerOf(m) == nil && m.GetDeletionTimestamp() == nil && w.failsForGood(m) {
 			w.deleteObject(m)
-			w.does("deletes machine %s, which is nobody's, and whose image was bad", m.GetName())
+			w.does("deletes machine %s, which has no controller, and whose image was bad", m.GetName())
 		}
 	}
 	if w.adapter.heals {
@@ -170,7 +170,7 @@ func (w *World) replaceBadImages() {
 	}
 }
 
-// failsForGood reports whether m has failed for good.
+// failsForGood reports whether m has failed permanently.
 func (w *World) failsForGood(m client.Object) bool {
 	return slices.ContainsFunc(w.cloud.Existing(""), func(i *cloud.Machine) bool { return i.UID == string(m.GetUID()) && w.kubelet(i).failure.forGood })
 }

@@ -34,7 +34,7 @@ func alarmMutants() []Mutation {
 	}
 }
 
-// firstMemory shows each check with the first storm that it stored.
+// firstMemory shows each check with the first storm that the check stored.
 type firstMemory struct {
 	client.Reader
 	first map[types.UID]string

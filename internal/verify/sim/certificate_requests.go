@@ -30,11 +30,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// certificateProfile says what a kubelet needs before it joins. In most worlds that is nothing, or a bootstrap
+// certificateProfile says what a kubelet needs before it can join. In most worlds this is nothing, or a bootstrap
 // token.
 type certificateProfile struct {
-	// certified: a kubelet joins with a certificate, which it requests with its token. The machine controller's
-	// process approves the request. Other clients create requests too.
+	// certified: a kubelet joins with a certificate, which it requests with its token. The process of the machine controller
+	// approves the request. Other clients create requests, too.
 	certified bool
 	// leakedBootstrapper: an attacker has the credentials of the kubelets that have no tokens.
 	leakedBootstrapper bool
@@ -49,7 +49,7 @@ func (p *certificateProfile) draw(r *rand.Rand) {
 
 // certificate is the state of a kubelet's certificate.
 type certificate struct {
-	// request is the name of the last request, again the time of the next one.
+	// request is the name of the last request, again the time of the next request.
 	request string
 	again   time.Time
 	// served: it has requested a serving certificate. revoked: users have deleted its token.
@@ -57,13 +57,13 @@ type certificate struct {
 }
 
 const (
-	// askAgain is how long a kubelet waits for its certificate.
+	// askAgain is how long a kubelet waits for its certificate before it creates another request.
 	askAgain = 15 * time.Minute
 	// issuedFor and pendingFor are how long approved and pending requests are kept.
 	issuedFor, pendingFor = time.Hour, 24 * time.Hour
 )
 
-// approvalMachines are the machines of a process, as its approver sees them.
+// approvalMachines are the machines of a process in the view of its approver.
 type approvalMachines interface {
 	Approvals(ctx context.Context, s approval.Subject) ([]approval.Machine, error)
 	Fleet(ctx context.Context) (int, error)
@@ -71,7 +71,7 @@ type approvalMachines interface {
 	Approval(o client.Object) (approval.Machine, bool)
 }
 
-// runApprover has p approve requests too. It knows of instances only what the machine controller of the same
+// runApprover lets p approve requests in addition. The approver knows only instances that the machine controller of the same
 // process has seen.
 func (p *process) runApprover(of approvalMachines) {
 	if !p.w.profile.certified {
@@ -141,7 +141,7 @@ func approved(r *certificatesv1.CertificateSigningRequest) bool {
 	})
 }
 
-// requestCertificate requests a client certificate for a kubelet, if its token is valid.
+// requestCertificate requests a client certificate for a kubelet if the kubelet's token is valid.
 func (w *World) requestCertificate(k *kubelet) {
 	if !w.tokenValid(k) {
 		k.never = true
@@ -171,8 +171,8 @@ func (w *World) identity(i *cloud.Machine) user {
 	return user{bootstrap.UserPrefix + id, []string{approval.GroupBootstrappers, "system:authenticated"}}
 }
 
-// createRequest creates a request and returns its name: instance i, as the given user, asks for the certificate of
-// a node name, or for a serving certificate with more names and addresses.
+// createRequest creates a request and returns its name. Instance i, as the given user, requests the certificate of a node
+// name, or a serving certificate with more names and addresses.
 func (w *World) createRequest(i *cloud.Machine, as user, signer, nodeName string, also ...string) string {
 	usage := certificatesv1.UsageClientAuth
 	if signer == certificatesv1.KubeletServingSignerName {
@@ -223,8 +223,8 @@ func (w *World) foreignRequestActions() []func() {
 // maxRequests bounds the requests that such clients create.
 const maxRequests = 20
 
-// requestForeignCertificate has a client request the certificate of another instance's node, with its own token if
-// that is valid, or without a token.
+// requestForeignCertificate lets a client request the certificate of another instance's node: with its own token if that
+// token is valid, otherwise without a token.
 func (w *World) requestForeignCertificate() {
 	i, ok := pick(w, w.cloud.Existing(""))
 	if !ok || len(w.target.All(&certificatesv1.CertificateSigningRequest{})) >= maxRequests {
@@ -241,7 +241,7 @@ func (w *World) requestForeignCertificate() {
 	w.createRequest(i, as, certificatesv1.KubeAPIServerClientKubeletSignerName, v.Host)
 }
 
-// requestWithLeakedCredentials has an attacker request the certificate of any node with the bootstrapper's
+// requestWithLeakedCredentials lets an attacker request the certificate of any node with the bootstrapper's
 // credentials.
 func (w *World) requestWithLeakedCredentials() {
 	i, ok := pick(w, w.cloud.Existing(""))
@@ -263,7 +263,7 @@ func (w *World) tokenAccepted(i *cloud.Machine) bool {
 	return err == nil && w.now.Before(t.Expires)
 }
 
-// requestServingCertificate has a node request its serving certificate. Some add a name or an address of another
+// requestServingCertificate lets a node request its serving certificate. Some nodes add a name or an address of another
 // instance.
 func (w *World) requestServingCertificate() {
 	i, ok := pick(w, w.cloud.Existing(""))
@@ -279,7 +279,7 @@ func (w *World) requestServingCertificate() {
 	w.createRequest(i, as, certificatesv1.KubeletServingSignerName, i.Host, also...)
 }
 
-// revokeToken has users delete the token of an instance, which then cannot join.
+// revokeToken lets users delete the token of an instance, which then cannot join.
 func (w *World) revokeToken() {
 	i, ok := pick(w, w.cloud.Existing(""))
 	if !ok || !w.chance(15) || !w.tokenAccepted(i) {
@@ -291,7 +291,7 @@ func (w *World) revokeToken() {
 	w.does("deletes the token of %s", i.Name)
 }
 
-// deleteUnapprovedRequests has users delete the requests that no controller approves.
+// deleteUnapprovedRequests lets users delete the requests that no controller approves.
 func (w *World) deleteUnapprovedRequests() {
 	own := map[string]bool{}
 	for _, k := range w.kubelets {

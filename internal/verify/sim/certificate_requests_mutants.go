@@ -68,7 +68,7 @@ func rejoinSetting(c *profile) {
 	c.sets, c.cloud.Boot = 0, 0
 }
 
-// known changes the facts that the approver has about machines.
+// known changes the approver's facts about machines.
 func known(edit func(*approval.Machine)) func(*csr.Approver) {
 	return func(a *csr.Approver) {
 		all := a.Machines

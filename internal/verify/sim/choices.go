@@ -11,11 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// choiceProfile says which choices specs allow for an instance, and how they are sold out.
+// choiceProfile says which choices specs allow for an instance, and in which way choices are sold out.
 type choiceProfile struct {
-	// choices is how many there are; zero: specs name none.
+	// choices is their number; zero: specs name no choices.
 	choices int
-	// soldOut is how the first choice is sold out as long as the world lasts; empty: it is not.
+	// soldOut is the way in which the first choice is sold out for the whole life of the world; empty: it is not.
 	soldOut soldOutMode
 	// alike: all choices are equally good.
 	alike bool
@@ -24,7 +24,7 @@ type choiceProfile struct {
 // soldOutMode is how a cloud reports that a choice is sold out.
 type soldOutMode string
 
-// It refuses the choice, or accepts an instance that then fails.
+// The cloud refuses the choice, or accepts an instance that then fails.
 const (
 	refuses soldOutMode = "refuses"
 	accepts soldOutMode = "accepts"
@@ -41,8 +41,8 @@ func (c *choiceProfile) draw(r *rand.Rand) {
 	c.alike = r.IntN(2) == 0
 }
 
-// chooses makes specs name choices. A permanent shortage of some machines excludes that: the other machines would
-// learn of it.
+// chooses makes specs name choices. A permanent shortage for some machines excludes choices: the other machines would learn
+// of the shortage.
 func (c *profile) chooses() {
 	if c.permanent == exhausted || c.permanent == full {
 		c.choiceProfile = choiceProfile{}
@@ -53,11 +53,11 @@ func (c *profile) chooses() {
 		c.soldOut = refuses // the first machines of a rollout would fail, which stops it until users continue it
 	}
 	if c.permanent == crashing && c.soldOut == accepts {
-		c.soldOut = refuses // a process that always crashes cannot remember what only failed machines reported (decision 27)
+		c.soldOut = refuses // a process that always crashes does not remember a shortage that only failed machines reported (decision 27)
 	}
 }
 
-// sale is a shortage for some time.
+// sale is a shortage that lasts for some time.
 type sale struct {
 	scope provider.Scope
 	of    provider.Choice
@@ -78,7 +78,7 @@ func (s sale) why() *provider.Error {
 // choiceStock is the cloud's stock of choices.
 type choiceStock struct{ w *World }
 
-// choices are those of all specs.
+// choices are the choices of all specs.
 func (s choiceStock) choices() (out []provider.Choice) {
 	for _, zone := range []string{"a", "b"} {
 		for _, kind := range []string{"big", "small"} {
@@ -91,7 +91,7 @@ func (s choiceStock) choices() (out []provider.Choice) {
 	return out[:s.w.profile.choices]
 }
 
-// whySoldOut is why c is sold out, reported in the given way; nil: it is not.
+// whySoldOut is the reason for which c is sold out, reported in the given way; nil: it is not sold out.
 func (s choiceStock) whySoldOut(c provider.Choice, how soldOutMode) *provider.Error {
 	all := s.w.refusals.sales
 	if first := s.w.cloud.Choices; len(first) > 0 && s.w.profile.soldOut != "" {
@@ -107,7 +107,7 @@ func (s choiceStock) whySoldOut(c provider.Choice, how soldOutMode) *provider.Er
 
 func (s choiceStock) full(c provider.Choice) *provider.Error { return s.whySoldOut(c, refuses) }
 
-// startFailure is the end of an instance that was accepted although its choice was sold out.
+// startFailure is the failure of an instance that was accepted although its choice was sold out.
 func (s choiceStock) startFailure(i *cloud.Machine) *cloud.StartFailure {
 	if i.Choice.Name == "" {
 		return nil
@@ -117,11 +117,11 @@ func (s choiceStock) startFailure(i *cloud.Machine) *cloud.StartFailure {
 		return nil
 	}
 	f := s.w.ends(i, &cloud.StartFailure{Why: why})
-	f.Vanishes = f.Vanishes && s.w.profile.cloud.Lingers // otherwise no controller could learn why
+	f.Vanishes = f.Vanishes && s.w.profile.cloud.Lingers // otherwise no controller could learn the reason
 	return f
 }
 
-// sellOut makes a choice, its zone, or the account sold out for some time.
+// sellOut makes a choice, its zone or the account sold out for some time.
 func (s choiceStock) sellOut() {
 	w := s.w
 	of, some := pick(w, w.cloud.Choices)
@@ -145,7 +145,7 @@ func (e evidence) Room() bool {
 	})
 }
 
-// choosyGate reports to the judge what a process asks for and which answer it gets.
+// choosyGate reports to the judge which choice a process requests and which answer it gets.
 func choosyGate(p *process) cloud.Gate {
 	return func(c cloud.Call, do func() error) error {
 		if c.Choice.Name == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// choosy makes worlds of choices, of which the first is always sold out in the given way.
+// choosy makes worlds with choices of which the first is always sold out in the given way.
 func choosy(how soldOutMode) func(*profile) {
 	return func(c *profile) {
 		settings["choices"](c)
@@ -18,7 +18,7 @@ func choosy(how soldOutMode) func(*profile) {
 	}
 }
 
-// mishearing is a defect in what is heard of a creation.
+// mishearing is a defect in the reading of the answer to a creation.
 func mishearing(name string, find []string, set func(*profile), hears func(error) error) Mutation {
 	m := cloudMutant(name, find, func(s *brokenSession, _ client.Client) {
 		s.create = func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
@@ -30,7 +30,7 @@ func mishearing(name string, find []string, set func(*profile), hears func(error
 	return m
 }
 
-// rescoped gives what is sold out another scope.
+// rescoped changes the scope of what is sold out.
 func rescoped(scope provider.Scope) func(error) error {
 	return func(err error) error {
 		e, ok := errors.AsType[*provider.Error](err)

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
-// clockwork says what happens to clocks. That of the API servers is right.
+// clockwork says what happens to clocks. The clocks of the API servers are right.
 type clockwork struct {
 	// set: users set the wall clocks of processes, by up to mostSet.
 	set bool
@@ -21,8 +21,8 @@ func (c *clockwork) draw(r *rand.Rand) { c.set = r.IntN(4) == 0 }
 // mostSet bounds the error of a wall clock that was set.
 const mostSet = time.Hour
 
-// mostWrong bounds the error of a process's time: it comes from the API server, which reports whole seconds, and
-// API servers of one cluster differ by two.
+// mostWrong bounds the error of a process's time. The time comes from the API server, which reports whole seconds, and the API
+// servers of one cluster differ by up to two seconds.
 const mostWrong = 3 * time.Second
 
 // looks reports whether processes probe their connectivity.
@@ -66,7 +66,7 @@ func (c passiveClock) Now() time.Time { return c.p.Now() }
 // Since implements clock.PassiveClock.
 func (c passiveClock) Since(t time.Time) time.Duration { return c.p.Since(t) }
 
-// Now implements clock.PassiveClock: it is what the process takes for the time.
+// Now implements clock.PassiveClock. It is the time that the process assumes.
 func (p *process) Now() time.Time {
 	if p.wallOnly() {
 		return ownClock{p: p}.Now().Round(0)
@@ -79,7 +79,7 @@ func (p *process) Since(t time.Time) time.Duration { return p.Now().Sub(t) }
 
 func (p *process) wallOnly() bool { return p.w.o.Mutation != nil && p.w.o.Mutation.WallClock }
 
-// hearsTime has the process read the time from an answer.
+// hearsTime lets the process read the time from an answer.
 func (p *process) hearsTime() {
 	p.clock.Answered(ownClock{p: p}.Now(), p.w.now.Truncate(serverclock.Precision))
 }
@@ -89,7 +89,7 @@ func (p *process) wrong() time.Duration {
 	return min(max(p.Now().Sub(p.w.now), -mostWrong), mostWrong)
 }
 
-// begun is a reading of both clocks: only the kernel gives one.
+// begun is a reading of both clocks. Only the kernel provides such a reading.
 var begun = clock.RealClock{}.Now()
 
 // reading is a process's reading of its two clocks: the wall clock, and the monotonic one, which has run for `up`.

@@ -16,22 +16,22 @@ import (
 
 // cloudLikeness describes a real cloud that the clouds of some worlds resemble.
 type cloudLikeness struct {
-	// lag and byID are the listings' properties in [cloud.Traits], keeps says whether terminated instances stay
+	// lag and byID are the properties of listings in [cloud.Traits]. keeps says whether terminated instances stay
 	// listed.
 	lag         time.Duration
 	byID, keeps bool
 	habits      cloud.Habits
-	// removalFailures is the percentage of accepted removals that fail. vanishes: of a failed instance only its record
-	// stays; otherwise all of it stays.
+	// removalFailures is the percentage of accepted removals that fail. vanishes: only the record of a failed instance stays;
+	// otherwise the whole instance stays.
 	removalFailures int
 	vanishes        bool
-	// never are the faults that it does not have; the others are as drawn.
+	// never are the faults that the cloud does not have; other faults are as drawn.
 	never []fault
 }
 
-// cloudLikenesses are those of the clouds, by name. Their sources are the pages of docs/providers, the providers'
-// declarations and the originals. Times are as there, except those longer than a world; rates of failure, and
-// limits, are ours.
+// cloudLikenesses are the likenesses of the clouds, by name. Their sources are the pages of docs/providers, the providers'
+// declarations and the originals. Times are as in the sources, except times longer than a world. Rates of failure and limits
+// are our own.
 var cloudLikenesses = map[string]cloudLikeness{
 	// Reads lag as the provider declares, also by ID (find.go). A token is valid in one zone
 	// and for a day (write-a-provider.md), here for a quarter of an hour. Terminated
@@ -131,7 +131,7 @@ func (c *profile) useCloudLikeness(name string) {
 // cloudModel is the world's cloud with its likeness.
 type cloudModel struct{ w *World }
 
-// like is its likeness; the zero value: none.
+// like is the likeness of the world's cloud; the zero value: none.
 func (s cloudModel) like() cloudLikeness { return cloudLikenesses[s.w.profile.cloud.Like] }
 
 // open sets the cloud's callbacks.
@@ -145,15 +145,15 @@ func (s cloudModel) open() {
 	}
 }
 
-// around makes a call, in the middle of which the rest of the world may overtake it.
+// around makes a call. The rest of the world may continue in the middle of it.
 func (s cloudModel) around(p *process, before *judge.Pass, effect func() error) error {
 	s.w.cloud.Between = func() { s.overtake(p, before) }
 	defer func() { s.w.cloud.Between = nil }()
 	return effect()
 }
 
-// overtake lets the rest of the world overtake the running task, as [process.pause] does. Its request is on the
-// wire: a change of the leader makes no difference.
+// overtake lets the rest of the world continue while the running task stops, as [process.pause] does. The task's request is
+// on the wire, so a change of the leader makes no difference.
 func (s cloudModel) overtake(p *process, before *judge.Pass) {
 	t, w := p.running, s.w
 	if !w.chance(2*w.profile.pausePercent) || w.step < 0 {
@@ -177,7 +177,7 @@ type account struct {
 
 var errTooMany = errors.New("too many requests")
 
-// over is the error of a call beyond the limit; nil: it is within.
+// over is the error of a call beyond the limit; nil: the call is within the limit.
 func (s cloudModel) over() error {
 	l, a, now := s.w.profile.cloud.Limit, &s.w.refusals.account, s.w.now
 	if l == (cloud.Limit{}) {
@@ -198,8 +198,8 @@ func (s cloudModel) over() error {
 	return nil
 }
 
-// freeNames has users terminate an instance whose machine does not exist and whose name another machine needs: no
-// controller may touch that instance as long as a machine has its name.
+// freeNames lets users terminate an instance whose machine does not exist and whose name another machine needs: as long as a
+// machine has the name, no controller may delete that instance.
 func (s cloudModel) freeNames() {
 	w := s.w
 	if !w.profile.cloud.Unique {
@@ -210,7 +210,7 @@ func (s cloudModel) freeNames() {
 			return m.GetName() == i.Name && m.GetDeletionTimestamp() == nil && len(w.cloud.Existing(string(m.GetUID()))) == 0
 		}
 		if w.machineOf(w.uidOf(i)) == nil && slices.ContainsFunc(w.machines(), named) {
-			w.does("takes away instance %s, whose name %s another machine has", i.ID, i.Name)
+			w.does("deletes instance %s, whose name %s another machine has", i.ID, i.Name)
 			w.cloud.Kill(i)
 		}
 	}

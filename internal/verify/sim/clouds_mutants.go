@@ -13,16 +13,16 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// habitual is a defect that shows only in worlds with one habit of a cloud.
+// habitual is a defect that shows only in worlds whose cloud has a certain habit.
 type habitual struct {
 	Mutation
-	// like is the cloud, world the rest of the world, and off removes the habit.
+	// like is the cloud, world changes the rest of the world, and off removes the habit.
 	like  string
 	world func(*profile)
 	off   func(*cloud.Habits)
 }
 
-// setting makes worlds that have the habit, or all but it.
+// setting makes worlds that have the habit, or all habits of the cloud except this one.
 func (h habitual) setting(on bool) func(*profile) {
 	return func(c *profile) {
 		h.world(c)
@@ -34,7 +34,7 @@ func (h habitual) setting(on bool) func(*profile) {
 	}
 }
 
-// habituals are those defects.
+// habituals are the defects that need a habit.
 func habituals() []habitual {
 	forgotten := func(h *cloud.Habits) { h.Like = "" }
 	return []habitual{
@@ -78,7 +78,7 @@ func habituals() []habitual {
 	}
 }
 
-// habitMutants are the same as mutations.
+// habitMutants are the habituals as mutations.
 func habitMutants() (out []Mutation) {
 	for _, h := range habituals() {
 		m := h.Mutation
@@ -105,7 +105,7 @@ func lostMutant(name string) Mutation {
 	return Mutation{Name: name, Finds: []string{judge.OneInstance}, View: func(m *lifecycle.Machine) { m.Recorded.ProviderID, m.Recorded.Provisioned = "", false }}
 }
 
-// heedlessMutant hides as well that listings run behind: after a takeover either guard suffices.
+// heedlessMutant also hides that listings lag, because after a takeover either guard is enough.
 func heedlessMutant() Mutation {
 	return cloudMutant("an instance is asked for whoever has its interface", []string{judge.OneInstance}, func(s *brokenSession, _ client.Client) {
 		s.hasty = true
@@ -115,7 +115,7 @@ func heedlessMutant() Mutation {
 	})
 }
 
-// onceMutant requests each removal once only.
+// onceMutant requests each removal only once.
 func onceMutant() Mutation {
 	m := Mutation{Name: "what was accepted is not asked for again", Finds: []string{judge.LeavesNothing, judge.Converges}}
 	m.Provider = func(p provider.Provider, _ client.Client) provider.Provider {
@@ -138,7 +138,7 @@ func onceMutant() Mutation {
 	return m
 }
 
-// ownerMutant remembers for ever what an instance first said of its owner.
+// ownerMutant remembers for ever which owner an instance named first.
 func ownerMutant() Mutation {
 	m := Mutation{Name: "whose an instance is, is read once", Finds: []string{judge.Converges, judge.LeavesNothing}}
 	m.Provider = func(p provider.Provider, _ client.Client) provider.Provider {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHabitsAreNeeded: without the habit that shows it, nothing finds the defect.
+// TestHabitsAreNeeded: without the cloud's habit, no world finds the defect.
 func TestHabitsAreNeeded(t *testing.T) {
 	const worlds = 4
 	for _, h := range habituals() {
@@ -22,7 +22,7 @@ func TestHabitsAreNeeded(t *testing.T) {
 	}
 }
 
-// TestSeedsHaveEachCloud: the fixed seeds of [TestWorldsKeepTheirPromises] have worlds of each.
+// TestSeedsHaveEachCloud: the fixed seeds of [TestWorldsKeepTheirPromises] have worlds with each cloud.
 func TestSeedsHaveEachCloud(t *testing.T) {
 	got := map[string]int{}
 	for seed := range uint64(100) {

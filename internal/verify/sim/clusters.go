@@ -43,7 +43,7 @@ func (p *process) view(example runtime.Object) *store.View {
 	return p.byKind[p.w.home(example).KindOf(example)]
 }
 
-// connect gives the process its clients of an API server, whose first listings are behind.
+// connect gives the process its clients of an API server. Their first listings are behind.
 func (p *process) connect(s *store.Store, behind int) (client.Client, client.Reader) {
 	views := map[*store.Kind]*store.View{}
 	for _, k := range s.Kinds() {
@@ -55,7 +55,7 @@ func (p *process) connect(s *store.Store, behind int) (client.Client, client.Rea
 		p.byKind[k], views[k] = v, v
 	}
 	gate := func(c store.Call, do func() error) error {
-		if c.Kind.Kind == "Namespace" { // the cluster's identity: only outages affect this request
+		if c.Kind.Kind == "Namespace" { // the identity of the cluster: only outages affect this request
 			if o := p.w.outageOf(s, p.w.now); o != nil {
 				return o.failure(c)
 			}

@@ -18,11 +18,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 )
 
-// compromisedProfile says what the kubelets do that an attacker controls. Most worlds have no such kubelet.
+// compromisedProfile says what compromised kubelets do. Most worlds have no such kubelet.
 type compromisedProfile struct {
-	// hostile: an attacker controls some kubelets, and writes to their Nodes what NodeRestriction allows.
-	// unrestricted: NodeRestriction is off. The attacker also deletes the Node, creates it again under the same
-	// name, and changes its taints.
+	// hostile: an attacker controls some kubelets and writes to their Nodes what NodeRestriction allows. unrestricted:
+	// NodeRestriction is off, and the attacker also deletes the Node, creates it again under the same name, and changes its
+	// taints.
 	hostile, unrestricted bool
 	// unforetold: no controller knows the name of a node before it has joined.
 	unforetold bool

@@ -15,7 +15,7 @@ type routine struct {
 // killed unwinds the code of a process that crashed.
 type killed struct{}
 
-// routine returns one that is about to run the pass.
+// routine returns a routine that will run the pass.
 func (w *World) routine(pass func()) *routine {
 	var r *routine
 	if last := len(w.spare) - 1; last >= 0 {
@@ -35,7 +35,7 @@ func (r *routine) run(yield func(struct{}) bool) {
 	}
 }
 
-// perform runs the pass up to its end, or to where its process is killed.
+// perform runs the pass up to its end, or until its process is killed.
 func (r *routine) perform() {
 	defer func() {
 		if v := recover(); v != nil {
@@ -48,7 +48,7 @@ func (r *routine) perform() {
 	r.pass()
 }
 
-// resume runs the pass up to its next pause, and reports whether it has ended instead.
+// resume runs the pass up to its next pause, and reports whether the pass has ended.
 func (r *routine) resume() (ended bool) {
 	r.next()
 	return r.pass == nil

@@ -2,8 +2,8 @@ package sim
 
 import "testing"
 
-// TestKilledPassLeavesNoRoutine: a loop over the passes of a process may reach a pass that was killed with the
-// process. Its routine is stopped for good, and no later pass may get it.
+// TestKilledPassLeavesNoRoutine: a loop over the passes of a process may reach a pass that was killed with the process. The
+// routine of that pass is stopped for good, and no later pass may get it.
 func TestKilledPassLeavesNoRoutine(t *testing.T) {
 	w := newWorld(1, Options{Dialect: Gardener})
 	defer w.shutdown()

@@ -5,10 +5,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// nodeDeletionProfile is a world in which all nodes are deleted at once, as when the target cluster is set up
-// again. They return when the kubelets restart.
+// nodeDeletionProfile is a world in which all nodes are deleted at once, as when the target cluster is set up again. They
+// return when the kubelets restart.
 type nodeDeletionProfile struct {
-	// deletesAllNodes: that happens often. Only settings have it, not seeds: a seed keeps its meaning.
+	// deletesAllNodes: that happens often. Only settings have it. Seeds do not draw it, so that their worlds do not change.
 	deletesAllNodes bool
 }
 
@@ -23,7 +23,7 @@ func (w *World) deleteAllNodes() {
 	w.does("deletes all nodes")
 }
 
-// reregisterNodes restarts the kubelets whose nodes do not exist, and reports whether there were any.
+// reregisterNodes restarts the kubelets whose nodes do not exist, and reports whether there were such kubelets.
 func (w *World) reregisterNodes() (some bool) {
 	if !w.profile.deletesAllNodes && w.profile.hazard != restoredTarget {
 		return false

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// evidence is the world as the judge looks at it.
+// evidence is the world in the judge's view.
 type evidence struct{ w *World }
 
 var _ judge.World = evidence{}
@@ -28,7 +28,7 @@ func (e evidence) Now() time.Time { return e.w.now }
 // All implements [judge.World].
 func (e evidence) All(example runtime.Object) []client.Object {
 	if _, is := example.(*corev1.Secret); is && e.w.profile.apart {
-		return append(e.w.store.All(example), e.w.target.All(example)...) // tokens are where nodes join
+		return append(e.w.store.All(example), e.w.target.All(example)...) // tokens are in the cluster that nodes join
 	}
 	return e.w.home(example).All(example)
 }
@@ -166,7 +166,7 @@ func (p *process) judgeWrite(c store.Call, pass *judge.Pass, old, now client.Obj
 	case c.Kind.Kind == "Machine":
 		w.judge.MachineWritten(pass, old, now)
 		if now != nil && w.judge.Failed(now) {
-			delete(w.owners.chosen, now.GetUID()) // the wish is dropped, and it may recover
+			delete(w.owners.chosen, now.GetUID()) // the autoscaler's wish is dropped, and the machine may recover
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // externalRemediationProfile says whether an external controller repairs unhealthy machines.
 type externalRemediationProfile struct {
-	// repaired: some checks ask it to.
+	// repaired: some checks request repairs from the external controller.
 	repaired bool
 }
 
@@ -37,8 +37,8 @@ func (w *World) setExternalRemediation(c *check) {
 	dialect.SetAnnotation(c, openshift.StrategyAnnotation, []string{"", openshift.StrategyMark}[w.roll(2)])
 }
 
-// machineToRepair names a machine that the external controller has yet to restart, even if it has recovered by
-// itself; empty if none exists.
+// machineToRepair names a machine that the external controller still has to restart, even if the machine has recovered;
+// empty if there is no such machine.
 func (w *World) machineToRepair() string {
 	for _, m := range w.machines() {
 		if _, asked := m.GetAnnotations()[openshift.ExternalRemediationAnnotation]; asked && w.profile.repaired && !w.hopeless(m) {
@@ -48,8 +48,8 @@ func (w *World) machineToRepair() string {
 	return cmp.Or(w.machineToRestart(), w.machineWithOpenRequest())
 }
 
-// repairActions are the external controller's possible actions: it restarts a machine's instance, which helps
-// unless that has failed for good, and removes the annotation.
+// repairActions are the external controller's possible actions: it restarts a machine's instance and removes the
+// annotation. The restart helps unless the instance has failed permanently.
 func (w *World) repairActions() (out []func()) {
 	for _, m := range w.markedMachines() {
 		if w.now.Before(w.repairDue(m)) {
@@ -68,7 +68,7 @@ func (w *World) repairActions() (out []func()) {
 	return out
 }
 
-// markedMachines are the machines that the external controller is asked to repair.
+// markedMachines are the machines that a check has marked for repair.
 func (w *World) markedMachines() []client.Object {
 	if !w.profile.repaired {
 		return nil
@@ -79,7 +79,7 @@ func (w *World) markedMachines() []client.Object {
 	})
 }
 
-// repairDue is when m may be restarted; zero if it never was.
+// repairDue is the time at which m may be restarted; zero if m was never restarted.
 func (w *World) repairDue(m client.Object) time.Time {
 	last, before := w.healthState.repaired[m.GetUID()]
 	if !before {

@@ -11,13 +11,13 @@ import (
 
 // instanceFailureProfile says whether accepted instances fail to start.
 type instanceFailureProfile struct {
-	// failsInstances: some do.
+	// failsInstances: some accepted instances fail to start.
 	failsInstances bool
-	// endless is the permanent fault of such a world; empty: none.
+	// endless is the permanent fault of a world in which instances fail; empty: no permanent fault.
 	endless permanentFault
 }
 
-// The illnesses of instances that are accepted.
+// The permanent faults of accepted instances.
 const (
 	// full: the cloud has no capacity for the instances of some machines after it has accepted them. unfit: their
 	// image does not start.
@@ -33,7 +33,7 @@ func (f *instanceFailureProfile) draw(r *rand.Rand) {
 	f.endless = []permanentFault{"", "", full, unfit}[r.IntN(4)]
 }
 
-// fails makes the world one in which accepted instances fail.
+// fails makes a world in which accepted instances fail.
 func (c *profile) fails() {
 	c.failsInstances, c.trouble = true, max(c.trouble, 3)
 	if c.endless != "" && c.permanent == "" && !c.badImages {
@@ -41,10 +41,10 @@ func (c *profile) fails() {
 	}
 }
 
-// failPercent is how likely an accepted instance fails, in percent.
+// failPercent is the probability that an accepted instance fails, in percent.
 const failPercent = 25
 
-// startFailure is the end of an accepted instance.
+// startFailure is the failure of an accepted instance; nil: it starts.
 func (w *World) startFailure(i *cloud.Machine) *cloud.StartFailure {
 	if f := (choiceStock{w}).startFailure(i); f != nil {
 		return f
@@ -76,7 +76,7 @@ func (w *World) startFailure(i *cloud.Machine) *cloud.StartFailure {
 
 func exhaustedZone() *provider.Error { return provider.Errorf(provider.Exhausted, "no room in zone 1") }
 
-// ends says when an instance fails: at once, or after a while. Some leave no trace.
+// ends decides when an instance fails: at once or later. Some instances vanish without a trace.
 func (w *World) ends(i *cloud.Machine, f *cloud.StartFailure) *cloud.StartFailure {
 	f.After = time.Duration(w.between(0, []int{0, 5, 60, 900}[w.roll(4)])) * time.Second
 	f.Vanishes = f.Recovers == 0 && w.chance(30)
@@ -93,7 +93,7 @@ func (w *World) exhaustCloud() {
 	w.tracef("cloud", "HAS NO ROOM for what it accepts until %v", w.falseAnswers.spent.Sub(epoch))
 }
 
-// causeOf is why an instance failed, where the cloud shows that.
+// causeOf is the reason for which an instance failed, if the cloud shows it.
 func (w *World) causeOf(i *cloud.Machine) judge.Cause {
 	why, since, final := i.Fault(w.now)
 	if why == nil || !i.Exists(w.now) && !w.cloud.Records(i, w.now) {
@@ -102,15 +102,15 @@ func (w *World) causeOf(i *cloud.Machine) judge.Cause {
 	return judge.Cause{Text: why.Error(), Room: why.Kind == provider.Exhausted, Since: since, Final: final}
 }
 
-// hopelessInstance reports whether it never starts and its machine has failed.
+// hopelessInstance reports whether the instance never starts and its machine has failed.
 func (w *World) hopelessInstance(i *cloud.Machine) bool {
 	m := w.machineOf(w.uidOf(i))
 	_, _, final := i.Fault(w.now)
 	return final && m != nil && w.judge.GivenUp(m)
 }
 
-// storms checks how many instances were created for affected machines since there were `made`: a machine has one,
-// and its set creates another when its API declares the machine failed.
+// storms checks how many instances were created for the affected machines since `made` instances existed. A machine has one
+// instance, and its set creates another machine after its API has declared the machine failed.
 func (w *World) storms(made, affected int) {
 	each := 1
 	for _, a := range w.apis {

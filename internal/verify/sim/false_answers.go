@@ -15,13 +15,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// falseAnswers says until when the cloud gives false answers.
+// falseAnswers are the times until which the cloud gives false answers.
 type falseAnswers struct {
 	// refused: the cloud accepts no spec. denied: the cloud hides instances whose nodes are ready.
 	refused, denied time.Time
 	// spent: the cloud has no capacity for the instances that it accepts.
 	spent time.Time
-	// neighbours counts the instances that others created.
+	// neighbours counts the instances that other control planes created.
 	neighbours int
 }
 
@@ -36,7 +36,7 @@ func (w *World) setUpFalseAnswers() {
 	w.createMissing(append([]client.Object{s}, w.otherClasses()...))
 }
 
-// otherClasses are those of the other account.
+// otherClasses are the classes of the other account.
 func (w *World) otherClasses() []client.Object {
 	if !w.profile.accounts || !w.has(provider.Gardener) {
 		return nil
@@ -51,7 +51,7 @@ func (w *World) credentials() *corev1.Secret {
 	return s
 }
 
-// switchAccount replaces the credentials of one account by those of the other.
+// switchAccount replaces the credentials of one account by the credentials of the other.
 func (w *World) switchAccount() {
 	s := w.credentials()
 	if s == nil {
@@ -99,8 +99,8 @@ func (w *World) denyInstances() {
 	w.tracef("cloud", "DENIES that there are instances until %v", w.falseAnswers.denied.Sub(epoch))
 }
 
-// hides reports whether the cloud hides the instance although its node is ready. By the node's name, no other
-// instance can have created that node.
+// hides reports whether the cloud hides the instance although its node is ready. The node's name proves that no other instance
+// created that node.
 func (w *World) hides(i *cloud.Machine) bool {
 	there := i.Runs(w.now) || w.profile.hazard == deniedRemovals && i.Exists(w.now)
 	if !w.now.Before(w.falseAnswers.denied) || !there || !w.known(i) || w.kubelet(i).hostile {
@@ -156,7 +156,7 @@ func (w *World) machineOn(n *corev1.Node) client.Object {
 	return w.store.Lookup(w.adapter.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})
 }
 
-// spelled is the provider ID as the node of i spells it.
+// spelled is the provider ID of i in the spelling of its node.
 func (w *World) spelled(i *cloud.Machine) string {
 	id := i.ProviderID()
 	if !w.profile.odd {

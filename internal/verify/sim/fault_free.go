@@ -16,8 +16,8 @@ type FaultFree struct{ w *World }
 // faultFreeSource is the source of random numbers of these worlds alone.
 const faultFreeSource = widerSource + 0xca14
 
-// quietTime is the time without a write after which a world is at rest. Every delay of a controller is shorter, except
-// timeouts, and a world without faults reaches none.
+// quietTime is how long a world has no write before it counts as at rest. Every delay of a controller is shorter, except
+// timeouts, and a world without faults reaches no timeout.
 const quietTime = 12 * time.Minute
 
 // NewFaultFree creates the world of a seed and lets it come to rest.
@@ -45,13 +45,13 @@ func (c *FaultFree) Violation() string {
 	return c.w.violation.String()
 }
 
-// All are the objects of the kind of example.
+// All are the objects of the same kind as example.
 func (c *FaultFree) All(example client.Object) []client.Object { return c.w.home(example).All(example) }
 
 // Machine is an empty machine of the world's API.
 func (c *FaultFree) Machine() client.Object { return c.w.apis[0].machine }
 
-// Set is an empty set of that API.
+// Set is an empty set of the world's API.
 func (c *FaultFree) Set() client.Object { return c.w.apis[0].set }
 
 // Fleet are all deployments, sets and machines.
@@ -64,8 +64,8 @@ func (c *FaultFree) Fleet() (out []client.Object) {
 	return out
 }
 
-// Propose draws a change that a user might make: the object as it is (nil to create one), and as the user wants it
-// (nil to delete it). An empty `what` says that there was nothing to change.
+// Propose draws a change that a user might make: the object as it is (nil to create it), and as the user wants it (nil to
+// delete it). An empty `what` says that there was nothing to change.
 func (c *FaultFree) Propose(r *rand.Rand) (what string, before, after client.Object) {
 	w := c.w
 	w.rng = r
@@ -110,7 +110,7 @@ func (c *FaultFree) Propose(r *rand.Rand) (what string, before, after client.Obj
 	return what, before, after
 }
 
-// free are the sets that no deployment controls.
+// free are the sets without a deployment.
 func (w *World) free() (out []client.Object) {
 	for _, s := range w.store.All(w.adapter.set) {
 		if w.deploymentOf(s) == nil {
@@ -120,7 +120,7 @@ func (w *World) free() (out []client.Object) {
 	return out
 }
 
-// adoptableMachine is a machine that a set is to adopt.
+// adoptableMachine is a machine that the set will adopt.
 func (w *World) adoptableMachine(set client.Object) client.Object {
 	w.named++
 	m := w.adapter.newMachine(fmt.Sprint("recruit", w.named))
@@ -153,7 +153,7 @@ func (c *FaultFree) Make(before, after client.Object) {
 	c.w.must("change "+after.GetName(), err)
 }
 
-// Settle lets the world go on until no writes happen.
+// Settle lets the world continue until no writes happen.
 func (c *FaultFree) Settle() {
 	for end := c.w.now.Add(patience); c.w.now.Before(end) && c.w.violation == nil; {
 		before := c.w.counts.writes
@@ -164,7 +164,7 @@ func (c *FaultFree) Settle() {
 	}
 }
 
-// Watch returns a function that returns the changes of the kind of example since its last call.
+// Watch returns a function that returns all changes of the same kind as example since its last call.
 func (c *FaultFree) Watch(example client.Object) func() []store.Event {
 	s := c.w.home(example)
 	v := s.View(s.KindOf(example), 0)

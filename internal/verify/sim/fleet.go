@@ -15,12 +15,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// fleet has the differences between the dialects' deployments for the world's own actors and for the checks.
+// fleet has the differences between the dialects' deployments that the world's own actors and the checks need.
 type fleet struct {
-	// deployment is an empty object.
+	// deployment is an empty deployment.
 	deployment client.Object
-	// view, policy and selector read a deployment, set and machine read its parts; alike reports whether two sets
-	// have the same template, adopts whether d may take over s, which has no controller.
+	// view, policy and selector read a deployment; set and machine read its parts. alike reports whether two sets have the same
+	// template, adopts whether d may take over s, which has no controller.
 	view     func(d client.Object) rollout.Deployment
 	policy   func(d client.Object) rollout.Policy
 	selector func(d client.Object) labels.Selector
@@ -39,21 +39,21 @@ type fleetEdits struct {
 	make    func(name string, n int) client.Object
 	restyle func(d client.Object)
 	resize  func(d client.Object, n int)
-	// roll sets the template of that number, touch makes an edit that rolls nothing.
+	// roll sets the template with the number, touch makes an edit that starts no rollout.
 	roll   func(d client.Object, template int)
 	touch  func(d client.Object)
 	pause  func(d client.Object, paused bool)
 	goBack func(d client.Object, revision int64)
 	// scaleIn is an autoscaler's request to remove machines of d.
 	scaleIn func(d client.Object, victims []client.Object)
-	// thaw requests to unfreeze; nil where nothing freezes.
+	// thaw requests to unfreeze; nil if nothing freezes.
 	thaw func(d client.Object)
-	// free lets a set grow that a deployment held and left behind.
+	// free removes the mark that keeps a set without its deployment from growing.
 	free func(s client.Object)
-	// done reports whether the status says that the rollout is complete, and its counters.
+	// done reports whether the status says that the rollout is complete, and the counters of the status.
 	done func(d client.Object) (bool, rollout.Status)
-	// awaits reports whether the agent on the node may update it, answer writes the agent's result, choose selects
-	// a node for an update; nil where nothing is updated in place.
+	// awaits reports whether the agent on the node may update it, answer writes the agent's result, choose selects a node for
+	// an update; nil if nothing is updated in place.
 	awaits func(n *corev1.Node) bool
 	answer func(n *corev1.Node, ok bool)
 	choose func(n *corev1.Node)
@@ -86,7 +86,7 @@ func fleetOf[D, S client.Object](w *World, lens dialect.Deployments[D, S], sets 
 	}
 }
 
-// deploymentLens is a lens with a defect.
+// deploymentLens is a lens of deployments with a defect.
 type deploymentLens[D, S client.Object] struct {
 	dialect.Deployments[D, S]
 	m *Defects
@@ -102,7 +102,7 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 			p.target, p.targetLive = m.Defects.Client(p.target, p.targetLive)
 		}
 	}
-	if !w.profile.checks { // else their alarms count besides
+	if !w.profile.checks { // otherwise their alarms are judged as well
 		p.plans = planDeployments(lens)
 	}
 	o := machinedeployment.Options{
@@ -186,7 +186,7 @@ func (w *World) controlled(s client.Object) (out []client.Object) {
 	return out
 }
 
-// fact is the machine as the engine of rollouts sees it, from current objects.
+// fact is the machine as the engine of rollouts sees it in the current objects.
 func (w *World) fact(m client.Object) rollout.Machine {
 	read := w.of(m).fleet.machine
 	return read(m, w.node(read(m, nil).Node))

@@ -39,7 +39,7 @@ func (l deploymentLens[D, S]) Sets() dialect.DeployedSets[D, S] {
 	return deployedSetLens[D, S]{l.Deployments.Sets(), l.m}
 }
 
-// Machines implements [dialect.Deployments]. What else the lens of machines is, it stays.
+// Machines implements [dialect.Deployments]. It keeps the other interfaces of the lens of machines.
 func (l deploymentLens[D, S]) Machines() dialect.DeployedMachines {
 	machines := deployedMachineLens{l.Deployments.Machines(), l.m}
 	mover, moves := dialect.As[dialect.Mover[S]](machines.DeployedMachines)
@@ -83,7 +83,7 @@ func (l deployedMachineLens) View(m client.Object, nodes dialect.Nodes) rollout.
 	return v
 }
 
-// movingLens is one of machines that their deployments move, and mark.
+// movingLens is a lens of machines that their deployments move and mark.
 type movingLens[S client.Object] struct {
 	deployedMachineLens
 	mover  dialect.Mover[S]
@@ -105,7 +105,7 @@ func (l movingLens[S]) Unprotect(m client.Object) {
 	}
 }
 
-// misread puts the defect around a lens.
+// misread adds the defect to a lens.
 func misread[D, S client.Object](lens dialect.Deployments[D, S], m *Defects) dialect.Deployments[D, S] {
 	return deploymentLens[D, S]{lens, m}
 }
@@ -141,8 +141,8 @@ func (l deploymentLens[D, S]) ApplyMetadata(d D, sets []S, a rollout.Amend) {
 	l.Deployments.ApplyMetadata(d, sets, a)
 }
 
-// rollsOnly makes worlds of one deployment with one strategy, where little else
-// happens to machines.
+// rollsOnly makes worlds of one deployment with one strategy, in which little
+// else happens to machines.
 func rollsOnly(s rollout.Strategy) func(*profile) {
 	return func(c *profile) {
 		c.deployments, c.sets, c.singles, c.strategy, c.guarded, c.grown = 1, 0, 0, s, false, true
@@ -150,7 +150,7 @@ func rollsOnly(s rollout.Strategy) func(*profile) {
 	}
 }
 
-// hasty makes the caches of such worlds lag, while users edit often.
+// hasty makes the caches of such worlds lag while users edit often.
 func hasty(s rollout.Strategy) func(*profile) {
 	return func(c *profile) {
 		rollsOnly(s)(c)

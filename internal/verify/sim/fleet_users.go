@@ -15,11 +15,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// owners is the users' and the autoscaler's intent for deployments.
+// owners is the intent of users and of the autoscaler for deployments.
 type owners struct {
 	// chosen are the machines that an autoscaler wants to be deleted.
 	chosen map[types.UID]bool
-	// made counts the machines that users created in great numbers.
+	// made counts the machines that users created in bulk.
 	made int
 }
 
@@ -37,7 +37,7 @@ func (w *World) createDeployment() {
 	if w.adapter.fleet == nil || len(w.deployments()) >= max(1, w.profile.deployments) {
 		return
 	}
-	// A name that was used before may find what was left behind.
+	// A name that was used before may meet objects that were left behind.
 	name := fmt.Sprintf("fleet%d", w.between(1, 2))
 	d := w.adapter.fleet.make(name, w.newDeploymentSize())
 	if w.store.Lookup(d, client.ObjectKeyFromObject(d)) != nil {
@@ -64,7 +64,7 @@ func (w *World) bound() *intstr.IntOrString {
 	return ptr.To(intstr.Parse(all[w.roll(len(all))]))
 }
 
-// precautions are annotations of a deployment that takes some.
+// precautions are annotations of some deployments that make a rollout wait for a user.
 func (w *World) precautions() map[string]string {
 	if !w.profile.guarded {
 		return nil
@@ -93,7 +93,7 @@ func relax(d client.Object) {
 	d.SetAnnotations(annotations)
 }
 
-// annotate gives an object an annotation without a meaning.
+// annotate gives an object an annotation that has no meaning.
 func (w *World) annotate(o client.Object) {
 	annotations := o.GetAnnotations()
 	if annotations == nil {
@@ -131,7 +131,7 @@ func (w *World) resize() {
 func (w *World) touch() {
 	if d := w.anyDeployment(); d != nil {
 		w.edit(d, "", w.adapter.fleet.touch)
-		w.does("changes of deployment %s what rolls nothing", d.GetName())
+		w.does("edits deployment %s without a rollout", d.GetName())
 	}
 }
 
@@ -159,7 +159,7 @@ func (w *World) restyle() {
 	}
 }
 
-// scaleIn is an autoscaler that found a node idle.
+// scaleIn is the action of an autoscaler that found a node idle.
 func (w *World) scaleIn() {
 	d := w.anyDeployment()
 	if d == nil {
@@ -172,8 +172,8 @@ func (w *World) scaleIn() {
 	}
 }
 
-// allSee reports whether every controller of deployments has seen the machine as it is. A controller may ignore a
-// choice made before that: nodes are idle for minutes before an autoscaler chooses them.
+// allSee reports whether every controller of deployments has seen the present version of the machine. A controller may ignore
+// an earlier choice: nodes are idle for minutes before an autoscaler chooses them.
 func (w *World) allSee(m client.Object) bool {
 	return !slices.ContainsFunc(w.procs, func(p *process) bool {
 		return p.role == fleetRole && p.adapter == w.of(m) && p.view(m).Lookup(client.ObjectKeyFromObject(m)) != m
@@ -194,7 +194,7 @@ func (w *World) deleteDeployment() {
 	w.does("deletes deployment %s (%s)", d.GetName(), ptr.Deref(opts.PropagationPolicy, "background"))
 }
 
-// orphaned drops the autoscaler's choices: no set handles these machines any more.
+// orphaned drops the autoscaler's choices, because no set handles these machines any more.
 func (w *World) orphaned(opts client.DeleteOptions) {
 	if opts.PropagationPolicy != nil {
 		clear(w.owners.chosen)
@@ -224,7 +224,7 @@ func (w *World) thaw() {
 	}
 }
 
-// choose has a node updated before its turn.
+// choose selects a node for an update before the controller does.
 func (w *World) choose() {
 	if w.adapter.fleet == nil || w.adapter.fleet.choose == nil {
 		return
@@ -255,7 +255,7 @@ func (w *World) agentActions() (out []func()) {
 	return all(w, w.agentsOf)
 }
 
-// agentsOf are those of the API.
+// agentsOf are the actions of the agents of the API.
 func (w *World) agentsOf() (out []func()) {
 	if w.adapter.fleet == nil || w.adapter.fleet.awaits == nil {
 		return nil
@@ -272,7 +272,7 @@ func (w *World) agentsOf() (out []func()) {
 	return out
 }
 
-// update is an agent's progress: it may restart the node first, and it may fail.
+// update is the progress of an agent. It may restart the node first, and it may fail.
 func (w *World) update(k *kubelet, n *corev1.Node, of *adapter) {
 	if w.faulty(nodeRestarts) {
 		k.stalled = w.now.Add(unknownAfter * 2)
@@ -284,8 +284,8 @@ func (w *World) update(k *kubelet, n *corev1.Node, of *adapter) {
 	w.tracef("node agent", "%s was updated: %v", n.Name, ok)
 }
 
-// interveneInRollouts does the work that strategies leave to users, and that of deployments that were deleted in
-// the middle of a rollout.
+// interveneInRollouts does the work that strategies leave to users, and the work of deployments that were deleted in the
+// middle of a rollout.
 func (w *World) interveneInRollouts() {
 	if w.adapter.fleet == nil {
 		return

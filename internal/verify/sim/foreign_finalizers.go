@@ -11,9 +11,8 @@ import (
 
 // finalizerProfile says whether other controllers hold objects with finalizers.
 type finalizerProfile struct {
-	// foreignFinalizers: another controller puts its finalizer on machines, sets, nodes and pods, and removes it
-	// at some time. lasting: it keeps the finalizer on machines and sets without a deployment, and on nodes, until
-	// all objects are deleted.
+	// foreignFinalizers: another controller puts its finalizer on machines, sets, nodes and pods, and removes it later. lasting:
+	// it keeps the finalizer until all objects are deleted, on machines and sets without a deployment and on nodes.
 	foreignFinalizers, lasting bool
 }
 
@@ -26,14 +25,14 @@ const foreign = "example.com/backup"
 
 func hasForeignFinalizer(o client.Object) bool { return slices.Contains(o.GetFinalizers(), foreign) }
 
-// finalizerTargets are the objects that another controller may hold, or holds.
+// finalizerTargets are the objects that another controller holds or may hold.
 func (w *World) finalizerTargets() (out []client.Object) {
 	sets := all(w, func() []client.Object { return w.store.All(w.adapter.set) })
 	out = slices.Concat(w.machines(), w.machines(), sets)
 	return slices.Concat(out, w.target.All(&corev1.Node{}), w.target.All(&corev1.Pod{}))
 }
 
-// toggleForeignFinalizer puts the finalizer on an object, or removes it from one.
+// toggleForeignFinalizer puts the finalizer on an object, or removes it from an object.
 func (w *World) toggleForeignFinalizer() {
 	free := w.chance(30)
 	fit := slices.DeleteFunc(w.finalizerTargets(), func(o client.Object) bool {
@@ -57,7 +56,7 @@ func (w *World) removeForeignFinalizer(o client.Object) {
 	w.does("lets go of %T %s", o, o.GetName())
 }
 
-// removeForeignFinalizers removes the finalizers that must not last longer; at the end all of them.
+// removeForeignFinalizers removes the finalizers that may not last longer; at the end it removes all.
 func (w *World) removeForeignFinalizers(end bool) {
 	for _, o := range w.finalizerTargets() {
 		now := w.home(o).Lookup(o, client.ObjectKeyFromObject(o))
@@ -67,8 +66,8 @@ func (w *World) removeForeignFinalizers(end bool) {
 	}
 }
 
-// keepsForeignFinalizer reports whether o keeps it until all objects are deleted: never an object that blocks
-// drains or rollouts, nor the node of a machine that stays.
+// keepsForeignFinalizer reports whether o keeps the finalizer until all objects are deleted. An object that blocks drains or
+// rollouts never does, and neither does the node of a machine that stays.
 func (w *World) keepsForeignFinalizer(o client.Object) bool {
 	if !w.profile.lasting {
 		return false

@@ -17,8 +17,8 @@ func (w *World) stepCollector() {
 	}
 }
 
-// collectorActions are the possible ones: they delete objects whose owner does not exist, release objects whose
-// owner orphans them, and delete expired tokens.
+// collectorActions are the possible actions of the cluster's own controllers: they delete objects whose owner does not
+// exist, release objects whose owner orphans them, and delete expired tokens.
 func (w *World) collectorActions() (out []func()) {
 	w.each(func() {
 		out = append(out, w.collect(w.store.All(w.adapter.machine), w.store.All(w.adapter.set), w.setOf)...)
@@ -44,13 +44,13 @@ func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Obj
 		switch owner := ownerOf(o); {
 		case owner == nil:
 			out = append(out, func() {
-				w.tracef("garbage collector", "deletes %s, whose owner is gone", o.GetName())
+				w.tracef("garbage collector", "deletes %s, whose owner does not exist", o.GetName())
 				w.deleteObject(o)
 			})
 		case orphans(owner):
 			out = append(out, func() {
 				w.tracef("garbage collector", "frees %s", o.GetName())
-				delete(w.owners.chosen, o.GetUID()) // no set handles it any more
+				delete(w.owners.chosen, o.GetUID()) // no set controls it any more
 				w.edit(o, "", func(o client.Object) { o.SetOwnerReferences(nil) })
 			})
 		}
@@ -67,8 +67,8 @@ func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Obj
 	return out
 }
 
-// orphans reports whether o orphans its dependants. The finalizer alone is not enough: it may have returned with
-// an object that a user recreated.
+// orphans reports whether o orphans its dependants. The finalizer alone does not decide this: it may have returned with an
+// object that a user recreated.
 func orphans(o client.Object) bool {
 	return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }

@@ -12,26 +12,26 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// lateEffect is a call that was sent and has not arrived.
+// lateEffect is a call that was sent and has not arrived yet.
 type lateEffect struct {
 	by  *process
 	due time.Time
 	do  func()
 }
 
-// budgetCause is why a disruption budget refuses an eviction.
+// budgetCause is the cause with which a disruption budget refuses an eviction.
 const budgetCause = policyv1.DisruptionBudgetCause
 
 var errReplyLost = errors.New("connection reset by peer")
 
-// gate is where calls to the API server with the store go through.
+// gate is the gate for calls to the API server of the store.
 func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
 	err := p.sends(s, c, do)
 	p.doubts(c, err)
 	return err
 }
 
-// sends makes the call, or has it fail.
+// sends makes the call or lets it fail.
 func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
@@ -89,13 +89,13 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	return p.answered(c, err, "")
 }
 
-// sendLate keeps an effect for later, at most for longestLate and less than
-// the time by which listings may be behind.
+// sendLate keeps an effect for later: for at most longestLate, and for less than
+// the listings may be behind.
 func (w *World) sendLate(p *process, do func(), most time.Duration) {
 	w.late = append(w.late, lateEffect{by: p, due: w.now.Add(min(most, longestLate)), do: do})
 }
 
-// answered traces what came of a call to the API server.
+// answered traces the result of a call to the API server.
 func (p *process) answered(c store.Call, err error, remark string) error {
 	if !p.w.o.Trace {
 		return err
@@ -119,7 +119,7 @@ func outcome(err error) string {
 	return err.Error()
 }
 
-// cloudGate is where calls to the infrastructure go through.
+// cloudGate is the gate for calls to the infrastructure.
 func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
@@ -165,8 +165,8 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	return tell(cloudModel{w}.around(p, before, effect), "")
 }
 
-// lateCall keeps a call to the infrastructure for later, for less than its listings run
-// behind.
+// lateCall keeps a call to the infrastructure for later, for less than the infrastructure's
+// listings may lag.
 func (p *process) lateCall(c cloud.Call, effect func() error) {
 	w, sent := p.w, p.w.now
 	w.sendLate(p, func() {

@@ -14,38 +14,38 @@ import (
 
 // hangProfile says whether calls hang.
 type hangProfile struct {
-	// hangs: some calls do not return before their caller's deadline, and the caller does not learn their effect:
-	// none, the whole at once, or the whole later.
+	// hangs: some calls do not return before their caller's deadline, and the caller does not learn the effect: none, the
+	// complete effect at once, or the complete effect later.
 	hangs bool
 }
 
 func (h *hangProfile) draw(r *rand.Rand) { h.hangs = r.IntN(5) == 0 }
 
-// The callers' deadlines: those of the binaries for requests to API servers, and those that
-// decorate.Deadline gives calls to the infrastructure that read and that change
-// something. The simulator has no waiting threads, so the gates apply the deadlines.
+// The callers' deadlines: the binaries' deadlines for requests to API servers, and the
+// deadlines of decorate.Deadline for reading and for changing calls to the infrastructure.
+// The simulator has no waiting threads, so the gates apply the deadlines.
 const (
 	apiTime   = 75 * time.Second
 	readTime  = time.Minute
 	writeTime = 5 * time.Minute
 )
 
-// longestPass is the longest pass that is no error: one call of it hung, and the world overtook it besides.
+// longestPass is the longest pass without an error: one call hung, and the pass also stopped twice.
 const longestPass = writeTime + 2*longestPause
 
 // hangPercent is the percentage of calls that hang.
 const hangPercent = 2
 
-// hang is a call that a pass waits for.
+// hang is a call for which a pass waits.
 type hang struct {
 	until time.Time
-	// had says that the pass had one: it must not take for ever.
+	// had: a call of the pass has hung. At most one call of a pass hangs.
 	had bool
 }
 
-// hangs reports whether the call of the running task hangs now. If so, the rest of the world goes on until the
-// caller's deadline, after limit. The call does nothing, or what `now` does, or, after the deadline, what `later`
-// does.
+// hangs reports whether the call of the running task hangs now. If so, the rest of the world continues until the caller's
+// deadline, which is limit later. The call has no effect, or has the effect of `now`, or has the effect of `later` after the
+// deadline.
 func (p *process) hangs(what string, limit time.Duration, now, later func()) bool {
 	w, t := p.w, p.running
 	if !w.profile.hangs || t.hang.had || !w.chance(hangPercent) || w.calm {
@@ -74,7 +74,7 @@ func (p *process) hangs(what string, limit time.Duration, now, later func()) boo
 	return true
 }
 
-// hanging reports whether the task waits for a call.
+// hanging reports whether the task waits for a hanging call.
 func (t *task) hanging() bool { return t.by.w.now.Before(t.hang.until) }
 
 // nextHang is the first deadline of a hanging call before t.
@@ -89,7 +89,7 @@ func (w *World) nextHang(t time.Time) (next time.Time, some bool) {
 	return next, some
 }
 
-// endless looks for passes that take longer than any may.
+// endless looks for passes that take longer than any pass may.
 func (w *World) endless() {
 	for _, p := range w.procs {
 		for _, t := range p.tasks {
@@ -100,7 +100,7 @@ func (w *World) endless() {
 	}
 }
 
-// longest is how long a pass may stop between two calls, or at one.
+// longest is how long a pass may stop between two calls or during one.
 func (w *World) longest() time.Duration {
 	if w.profile.hangs {
 		return longestPause + writeTime

@@ -21,14 +21,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// hazard makes controllers draw a wrong conclusion from a missing object. Only settings have one, not seeds.
+// hazard makes controllers draw a wrong conclusion from a missing object. Only settings have hazards; seeds draw none.
 type hazard string
 
 const (
 	// exchangedTarget: for some time the kubeconfig of the target cluster points to another cluster.
 	exchangedTarget hazard = "exchanged target"
-	// restoredTarget: the target cluster is restored to a state before nodes joined. The nodes return when their
-	// kubelets restart.
+	// restoredTarget: the target cluster is restored to a state before nodes joined. The nodes return when their kubelets
+	// restart.
 	restoredTarget hazard = "restored target"
 	// renamedNodes: some kubelets use another node name than the cloud predicts.
 	renamedNodes hazard = "renamed nodes"
@@ -36,7 +36,7 @@ const (
 	replacedManifests hazard = "replaced manifests"
 	// deniedRemovals: the cloud hides instances whose removal it has accepted.
 	deniedRemovals hazard = "denied removals"
-	// silentDrains: pods have a long grace period and use all of it.
+	// silentDrains: pods have a long grace period and use it up.
 	silentDrains hazard = "silent drains"
 	// keptFailures: deployments keep failed machines for inspection, and no machine of the first new template
 	// joins.
@@ -46,11 +46,11 @@ const (
 // longGrace is the grace period of pods in worlds of silent drains.
 const longGrace = 2 * time.Hour
 
-// targets is the state that hazards give the target cluster.
+// targets is the state of the target cluster that hazards change.
 type targets struct {
-	// kinds are its kinds where it is a cluster of its own.
+	// kinds are the kinds of the target cluster if it is a separate cluster.
 	kinds []*store.Kind
-	// decoy is a cluster that no machine joined. away: the controllers use it.
+	// decoy is a cluster that no machine joined. away: the controllers use the decoy.
 	decoy *store.Store
 	away  bool
 	// last is the backup to restore.
@@ -74,7 +74,7 @@ func (r hazardEffects) actions() []func() {
 	return nil
 }
 
-// reached is the cluster that controllers use as the target cluster.
+// reached is the cluster that controllers use as the target cluster now.
 func (r hazardEffects) reached() *store.Store {
 	w := r.w
 	if w.backups.target.away {
@@ -113,8 +113,8 @@ func (r hazardEffects) restartAll() {
 	}
 }
 
-// restoreTarget makes a backup of the target cluster, restores that backup, or restarts the kubelets whose nodes
-// the restore removed. The processes list again, because their watches ended.
+// restoreTarget makes a backup of the target cluster, restores that backup, or restarts the kubelets whose nodes the
+// restore removed. All processes list again, because the restore ended their watches.
 func (r hazardEffects) restoreTarget() {
 	w := r.w
 	t := &w.backups.target
@@ -144,7 +144,7 @@ func (r hazardEffects) restoreTarget() {
 	r.reportAgain()
 }
 
-// reportAgain lets kubelets use their restored nodes, and has the cloud controller manager delete nodes without an
+// reportAgain lets kubelets use their restored nodes, and lets the cloud controller manager delete nodes without an
 // instance.
 func (r hazardEffects) reportAgain() {
 	w := r.w
@@ -172,7 +172,7 @@ func (r hazardEffects) rename(i *cloud.Machine) {
 	}
 }
 
-// unfit reports whether the kubelet belongs to a template whose machines never join.
+// unfit reports whether the machines of the kubelet's template never join.
 func (r hazardEffects) unfit(k *kubelet) bool {
 	w := r.w
 	m := w.machineOf(w.uidOf(k.on))
@@ -194,7 +194,7 @@ func (r hazardEffects) inspected() {
 const ourKeys = "millwright.dev/"
 
 // replaceManifest replaces a machine by its manifest, as `kubectl replace` does: without our annotations, and
-// maybe with another place for the instance.
+// sometimes with another place for the instance.
 func (r hazardEffects) replaceManifest() {
 	w := r.w
 	m := w.anyMachine(w.chance(40))

@@ -29,10 +29,9 @@ import (
 type healthProfile struct {
 	// checks: users create health checks, and their controllers run.
 	checks bool
-	// strict: each of them enforces the lowest rate. foreign: none of them selects machines of another API than
-	// its own.
+	// strict: each check enforces the lowest rate. foreign: no check selects machines of another API than its own.
 	strict, foreign bool
-	// frail: nodes fail one by one or by zones, once, repeatedly or for good.
+	// frail: nodes fail one by one or in zones: once, repeatedly or permanently.
 	frail bool
 	// skew bounds the error of the processes' wall clocks.
 	skew time.Duration
@@ -59,10 +58,10 @@ func (w *World) aheadOf() time.Duration {
 // healthState is the state of health checks and node failures.
 type healthState struct {
 	made int
-	// cut is the last zone that was cut off, beat the time of the kubelets' next heartbeat.
+	// cut is the last zone that was cut off from the network, beat the time of the kubelets' next heartbeat.
 	cut  cut
 	beat time.Time
-	// repaired is when the external controller last restarted a machine.
+	// repaired is the time at which the external controller last restarted a machine.
 	repaired map[types.UID]time.Time
 }
 
@@ -76,16 +75,16 @@ type check = lenient.MachineHealthCheck
 // checks are all health checks.
 func (w *World) checks() []*check { return objects(w, &check{}) }
 
-// CheckDefects are those of the controller of health checks.
+// CheckDefects are defects of the controller of health checks.
 type CheckDefects struct {
-	// OfCheck changes the lens's view of a check that selects so many machines, OfOldCheck that of a check of the
+	// OfCheck changes the lens's view of a check that selects so many machines. OfOldCheck changes the view of a check of the
 	// older API. OfPatients returns, for one process, the function that changes the view of a machine.
 	OfCheck    func(c *lenient.MachineHealthCheck, v *health.Check, selected int)
 	OfOldCheck func(v *health.Check)
 	OfPatients func() func(t *health.Target)
 	// Sight changes the process's view of its own connectivity.
 	Sight func(now time.Time, s connectivity.State) connectivity.State
-	// Client wraps the clients that it writes with, and the readers of the API servers.
+	// Client wraps the clients with which it writes, and the readers of the API servers.
 	Client func(c client.Client, live client.Reader) (client.Client, client.Reader)
 	// Forgetful: it begins every pass with an empty memory.
 	Forgetful bool
@@ -140,7 +139,7 @@ func (b blurred) State() connectivity.State {
 	return b.p.w.o.Mutation.Checks.Sight(b.p.Now(), b.p.State())
 }
 
-// patients are the machines that checks may select: always those of machine.openshift.io.
+// patients are the machines that checks may select. Machines of machine.openshift.io are always among them.
 func (w *World) patients() []dialect.Patients {
 	out := []dialect.Patients{openshift.Patients{}}
 	for _, f := range w.apis {
@@ -151,7 +150,7 @@ func (w *World) patients() []dialect.Patients {
 	return out
 }
 
-// checks reports whether the process is a controller of health checks.
+// checks reports whether the process runs a controller of health checks.
 func (p *process) checks() bool { return p.role == healthRole || p.role == oldHealthRole }
 
 // runChecks has p run the controller of one API's health checks, which also watches the given kinds.

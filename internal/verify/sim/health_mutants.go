@@ -30,19 +30,19 @@ func healthSetting(c *profile) {
 	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
 }
 
-// strict makes such worlds in which every check enforces the lowest rate.
+// strict makes such worlds, in which every check enforces the lowest rate.
 func strict(c *profile) {
 	healthSetting(c)
 	c.strict = true
 }
 
-// apiOutageSetting makes such worlds in which API servers are unreachable as well.
+// apiOutageSetting makes such worlds, in which API servers are also unreachable at times.
 func apiOutageSetting(c *profile) {
 	healthSetting(c)
 	c.outages, c.apart, c.trouble = true, true, 20
 }
 
-// shared makes worlds of sets that users guard and resize.
+// shared makes worlds with sets whose deletions users limit and that users resize.
 func shared(c *profile) {
 	c.wider = wider{healthProfile: healthProfile{shares: true}}
 	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
@@ -52,7 +52,7 @@ func checkMutants() []Mutation {
 	return slices.Concat(budgetMutants(), timerMutants(), choiceMutants())
 }
 
-// budgetMutants remedy more machines than they may.
+// budgetMutants remedy more machines than allowed.
 func budgetMutants() []Mutation {
 	return []Mutation{
 		{
@@ -82,7 +82,7 @@ func budgetMutants() []Mutation {
 	}
 }
 
-// timerMutants count wrong times.
+// timerMutants measure wrong times.
 func timerMutants() []Mutation {
 	return []Mutation{
 		{
@@ -106,7 +106,7 @@ func timerMutants() []Mutation {
 	}
 }
 
-// choiceMutants remedy other machines than they may, or none.
+// choiceMutants remedy machines that they must not remedy, or none.
 func choiceMutants() []Mutation {
 	return []Mutation{
 		{
@@ -135,7 +135,7 @@ func choiceMutants() []Mutation {
 	}
 }
 
-// roundUp takes 40 % of 3 for 2.
+// roundUp rounds 40 % of 3 up to 2.
 func roundUp(c *check, v *health.Check, selected int) {
 	if c.Spec.MaxUnhealthy == nil {
 		return
@@ -146,18 +146,18 @@ func roundUp(c *check, v *health.Check, selected int) {
 	}
 }
 
-// since is a state that has seen everything from one time to another.
+// since is a state without an outage between two times.
 func since(from, to time.Time) connectivity.State {
 	s := connectivity.Begin(from, connectivity.Policy{Timeout: looks.Timeout, Interval: 24 * time.Hour}, connectivity.Control, connectivity.Target)
 	return looking(looking(s, from, connectivity.Reachable), to, connectivity.Reachable)
 }
 
-// looking is the state after one more probe, with the same answer of all clusters.
+// looking is the state after one more probe, in which all clusters gave the same answer.
 func looking(s connectivity.State, at time.Time, a connectivity.Answer) connectivity.State {
 	return s.After(connectivity.Probe{At: at, Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Control: a, connectivity.Target: a}})
 }
 
-// timeless sees what s sees, and forgets all but the last outage at once.
+// timeless keeps only the last outage of s, and shortens it to a moment.
 func timeless(now time.Time, s connectivity.State) connectivity.State {
 	if !s.Connected() || s.Frozen(now) != "" || s.Since().IsZero() {
 		return s
@@ -166,7 +166,7 @@ func timeless(now time.Time, s connectivity.State) connectivity.State {
 	return looking(looking(looking(out, s.Since().Add(-1), connectivity.Unreachable), s.Since(), connectivity.Reachable), now, connectivity.Reachable)
 }
 
-// grudge remembers when each machine's node first was unhealthy.
+// grudge remembers when the node of each machine was first unhealthy.
 func grudge() func(*health.Target) {
 	first := map[types.UID]time.Time{}
 	return func(t *health.Target) {
@@ -230,7 +230,7 @@ func oblivious(c client.Client, live client.Reader) (client.Client, client.Reade
 	}}, live
 }
 
-// optedIn reads every check as one of machines of the other API.
+// optedIn reads every check as a check that selects machines of the other API.
 func optedIn(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	return editing{c, func(o client.Object) bool {
 		if c, ok := o.(*check); ok {

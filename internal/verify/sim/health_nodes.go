@@ -9,13 +9,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 )
 
-// nodeFailure is the failure of a kubelet for some time: it fails in the first part of each period. The zero value
-// is no failure.
+// nodeFailure is a failure of a kubelet for some time: in each period, it fails in the first part. The zero value is no
+// failure.
 type nodeFailure struct {
 	from, to     time.Time
 	period, sick time.Duration
-	// mute: it does not report while it fails; otherwise it reports that it is not ready. forGood: the failure
-	// does not end.
+	// mute: the kubelet does not report while it fails; otherwise it reports that it is not ready. forGood: the failure does
+	// not end.
 	mute, forGood bool
 }
 
@@ -24,7 +24,7 @@ func (a nodeFailure) at(t time.Time) bool {
 	return !t.Before(a.from) && (a.forGood || t.Before(a.to)) && (a.period == 0 || t.Sub(a.from)%a.period < a.sick)
 }
 
-// next is when that changes after t; zero: never.
+// next is the next time after t at which that changes; zero: never.
 func (a nodeFailure) next(t time.Time) time.Time {
 	switch {
 	case t.Before(a.from):
@@ -51,12 +51,12 @@ type cut struct {
 	from, to time.Time
 }
 
-// zones are those of instances, in turn.
+// zones are the zones of instances, in turn.
 var zones = []string{"a", "b", "c"}
 
 func zoneOf(i *cloud.Machine) string { return zones[int(i.ID[len(i.ID)-1])%len(zones)] }
 
-// place gives a new node its zone, in worlds where that matters.
+// place gives a new node its zone, in worlds in which zones matter.
 func (w *World) place(k *kubelet, n *corev1.Node) {
 	if w.profile.frail {
 		metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelTopologyZone, zoneOf(k.on))
@@ -147,7 +147,7 @@ func (w *World) advanceNodes(t time.Time) {
 	}
 }
 
-// nextNodeChange is when the cluster next sees a change of a kubelet that fails repeatedly; zero: never.
+// nextNodeChange is the next time at which the cluster sees a change of a kubelet that fails repeatedly; zero: never.
 func (w *World) nextNodeChange(k *kubelet) time.Time {
 	if k.failure.period == 0 {
 		return time.Time{}

@@ -32,7 +32,7 @@ func (w *World) setUpHealthChecks() {
 	}
 }
 
-// healthDeeds are the users' actions on health checks, and to protect their machines.
+// healthDeeds are the users' actions on health checks, and the actions that protect machines from checks.
 func (w *World) healthDeeds() (actions []func()) {
 	if w.profile.checks {
 		actions = append(actions, w.createCheck, w.createCheck, w.editCheck, w.editCheck, w.pauseCheck, w.pauseCheck, w.deleteCheck, w.toggleSkipRemediation, w.setMachineTimeouts)
@@ -110,7 +110,7 @@ func describeCheck(c *check) string {
 	if c.Spec.MaxUnhealthy != nil {
 		limit = c.Spec.MaxUnhealthy.Text()
 	}
-	return fmt.Sprintf("of %v, %s, no node for %s, at most %s, %v", c.Spec.Selector.MatchLabels, strings.Join(parts, " or "),
+	return fmt.Sprintf("of %v, %s, %s without a node, at most %s, %v", c.Spec.Selector.MatchLabels, strings.Join(parts, " or "),
 		ptr.Deref(c.Spec.NodeStartupTimeout, "10m"), limit, c.Annotations)
 }
 
@@ -167,7 +167,7 @@ func (w *World) toggleSkipRemediation() {
 	w.tracef("user", "spares machine %s of health checks: %v", m.GetName(), !spared)
 }
 
-// setMachineTimeouts gives a machine timeouts of its own, or removes them.
+// setMachineTimeouts gives a machine its own timeouts, or removes them.
 func (w *World) setMachineTimeouts() {
 	m := w.anyMachine(false)
 	if m == nil || !w.chance(40) {
@@ -222,7 +222,7 @@ func (w *World) guardSet() {
 	w.does("guards %s: at most %q of its machines", o.GetName(), share)
 }
 
-// approveMass approves that a deployment or set deletes more machines, or withdraws that.
+// approveMass approves that a deployment or set deletes more machines, or withdraws that approval.
 func (w *World) approveMass() {
 	o := w.whole()
 	if o == nil {
@@ -230,10 +230,10 @@ func (w *World) approveMass() {
 	}
 	n := []string{"", "2", "3", "4"}[w.roll(4)]
 	w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, dialect.ApproveShrinkAnnotation, n) })
-	w.does("approves that %q machines of %s go", n, o.GetName())
+	w.does("approves the deletion of %q machines of %s", n, o.GetName())
 }
 
-// whole is a deployment, or a set without one.
+// whole returns a deployment, or a set without a deployment.
 func (w *World) whole() client.Object {
 	all := w.deployments()
 	for _, s := range w.store.All(w.adapter.set) {

@@ -21,8 +21,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// helperProfile says whether the helper controllers run: they hold classes that machines use, and publish the
-// capacity of the machines of sets.
+// helperProfile says whether the helper controllers run. They hold classes that machines use, and publish the capacity of
+// the machines of sets.
 type helperProfile struct{ helpers bool }
 
 // helperSource is the source of random numbers of this profile alone.
@@ -38,7 +38,7 @@ func (p *process) helperClients() (client.Client, client.Reader) {
 	return p.client, p.live
 }
 
-// runClasses has p hold classes.
+// runClasses lets p hold classes.
 func runClasses(p *process) {
 	p.w.must("index", p.w.store.IndexField(context.Background(), &v1alpha1.Machine{}, machineclass.ClassIndex, machineclass.ClassOf))
 	c, live := p.helperClients()
@@ -83,7 +83,7 @@ func (p *process) followClasses() {
 	}
 }
 
-// runCapacity has p publish the capacity of the machines of sets and deployments.
+// runCapacity lets p publish the capacity of the machines of sets and deployments.
 func runCapacity(p *process, classes openshift.Resolver) {
 	var c client.Client
 	c, classes.Reader = p.helperClients()

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// uidlessProfile is a world in which instances carry no UID: another implementation created them. Only settings
-// have it, not seeds: a seed keeps its meaning.
+// uidlessProfile is a world in which instances carry no UID, because another implementation created them. Only settings have
+// it. Seeds do not draw it, so that their worlds do not change.
 type uidlessProfile struct {
 	// twins: users delete machines that have a second instance of the same name. copies: users copy a machine's
 	// manifest under another name, with its provider ID, and delete the copy.
@@ -26,7 +26,7 @@ func (w *World) uidlessActions() (out []func()) {
 	return out
 }
 
-// deleteMachineWithTwin deletes a machine for which another implementation had created an instance.
+// deleteMachineWithTwin deletes a machine for which another implementation had created a second instance.
 func (w *World) deleteMachineWithTwin() {
 	i, m := w.recordedInstance()
 	if m == nil {
@@ -36,7 +36,7 @@ func (w *World) deleteMachineWithTwin() {
 	w.losses.secondInstances[d.ID] = true
 	w.recreated.successors[d.ID] = w.uidOf(i)
 	w.deleteObject(m)
-	w.does("deletes machine %s, for which another implementation had made %s next to %s", m.GetName(), d.ID, i.ID)
+	w.does("deletes machine %s, for which another implementation had created %s in addition to %s", m.GetName(), d.ID, i.ID)
 }
 
 // copyMachine copies a machine whose instance another implementation created, with finalizers and provider ID, and

@@ -16,18 +16,18 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// hollow is the cloud of the provider kubemark, in memory and by the world's clock, instead of
-// internal/verify/sim/cloud. That package mirrors its instances for kubelets and for the judge.
+// hollow is the cloud of the provider kubemark, in memory and with the world's clock. It replaces
+// internal/verify/sim/cloud, which mirrors kubemark's instances for kubelets and for the judge.
 type hollow struct {
 	w    *World
 	real *kubemark.Provider
 	spec kubemark.Spec
 }
 
-// settleHollow removes the features that only internal/verify/sim/cloud has: instances of others, accounts, false
-// answers, and calls that arrive long after they were sent. No controller publishes capacities: the judge reads
-// these from specs that kubemark does not see. Nothing is restored: users could not remove the instances that a
-// backup does not have.
+// settleHollow removes the features that only internal/verify/sim/cloud has: foreign instances, accounts, false answers,
+// and calls that arrive long after they were sent. No controller publishes capacities, because the judge reads them from
+// specs that kubemark does not see. Nothing is restored from a backup, because users could not remove the instances that
+// a backup does not have.
 func (c *profile) settleHollow() {
 	if !c.hollow {
 		return
@@ -38,7 +38,7 @@ func (c *profile) settleHollow() {
 	c.percent[cloudLate], c.percent[cloudCut] = 0, 0
 }
 
-// worldClock is the world's clock, for callers that need the type with timers and set none.
+// worldClock is the world's clock, for callers that need the type with timers but set no timers.
 type worldClock struct {
 	clock.Clock
 	w *World
@@ -69,7 +69,7 @@ func (w *World) openHollow() {
 	w.cloud.Others, w.cloud.OnKill = w.hollow.parts, w.hollow.kill
 }
 
-// open opens a session with a spec of the world's, whatever the spec of the class is.
+// open opens a session with a spec of the world, and ignores the spec of the class.
 func (h *hollow) open(ctx context.Context, class provider.Class, spec kubemark.Spec) (provider.Session, error) {
 	raw, err := json.Marshal(spec)
 	if err != nil {
@@ -88,7 +88,7 @@ func (h *hollow) own() provider.Session {
 	return s
 }
 
-// parts are the parts without an instance.
+// parts are the parts that have no instance.
 func (h *hollow) parts(uid string) (out []*cloud.Part) {
 	lister, _ := provider.As[provider.LeftoverLister](h.own())
 	for l, err := range lister.Leftovers(context.Background()) {
@@ -107,7 +107,7 @@ func (h *hollow) kill(m *cloud.Machine) {
 	h.w.cloud.Ends(m, h.w.now.Add(h.w.profile.cloud.Stop))
 }
 
-// hollowProvider is kubemark as one process reaches it.
+// hollowProvider is the provider kubemark as one process calls it.
 type hollowProvider struct {
 	*hollow
 	gate cloud.Gate
@@ -128,7 +128,7 @@ func (p hollowProvider) Open(ctx context.Context, class provider.Class) (provide
 	return hollowSession{s, p, class}, nil
 }
 
-// hollowSession goes through the gate, and mirrors what it does.
+// hollowSession sends its calls through the gate and mirrors their effects.
 type hollowSession struct {
 	provider.Session
 	p     hollowProvider
@@ -138,7 +138,7 @@ type hollowSession struct {
 // Unwrap implements [provider.Wrapper].
 func (s hollowSession) Unwrap() any { return s.Session }
 
-// Account implements [provider.Session]: kubemark's is another in every run.
+// Account implements [provider.Session]: kubemark's own account is different in every run.
 func (hollowSession) Account(context.Context) (string, error) { return cloud.MainAccount, nil }
 
 func (s hollowSession) call(c cloud.Call, do func() error) error {
@@ -173,7 +173,7 @@ func (s hollowSession) Create(ctx context.Context, ref provider.Ref, want provid
 	return i, nil
 }
 
-// mirror shows a new instance, unless it is shown already.
+// mirror shows a new instance in the mirroring cloud, unless it is already there.
 func (h *hollow) mirror(i provider.Instance, ref provider.Ref, want provider.Want) {
 	if slices.ContainsFunc(h.w.cloud.Existing(i.UID), func(m *cloud.Machine) bool { return m.ID == i.ID }) {
 		return
@@ -208,7 +208,7 @@ func (s hollowSession) Delete(ctx context.Context, ref provider.Ref, given []pro
 	return done && err == nil, err
 }
 
-// ended shows what is on its way out.
+// ended shows the instances that are being terminated.
 func (h *hollow) ended() {
 	stays := map[string]bool{}
 	for i, err := range h.own().List(context.Background()) {

@@ -8,15 +8,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 )
 
-// OnlyLeaders is judged here: only the world knows which process leads. A request that was sent before another
-// process took over may still arrive.
+// OnlyLeaders is judged here, because only the world knows which process leads. A request that a process sent before another
+// process became the leader may still arrive.
 const OnlyLeaders = "a process begins no call when another may lead"
 
 // leadership is a process's time as the leader.
 type leadership struct {
 	term *leading.Term
-	// passed is how much time has passed by each of its clocks since it last renewed the lease, once another
-	// process leads.
+	// passed is the time on each of its clocks between its last renewal of the lease and the moment at which another process
+	// began to lead.
 	passed struct{ wall, steady time.Duration }
 }
 
@@ -34,8 +34,8 @@ func (w *World) replaceLeader(p *process) {
 	p.leadership.term.Renewed(leaseClock{p: p}.Now())
 }
 
-// expireLease lets the lease of a process expire: the process was suspended and only its wall clock went on, it
-// hung while a user set that clock back, or it did not reach the API server.
+// expireLease lets the lease of a process expire. The process was suspended and only its wall clock continued, or it hung
+// while a user set that clock back, or it could not reach the API server.
 func (w *World) expireLease(p *process) {
 	w.replaceLeader(p)
 	over := leaseDuration + time.Second

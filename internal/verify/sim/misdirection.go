@@ -19,22 +19,22 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// misdirectionProfile makes controllers look in the wrong place, or believe a false answer there. Most worlds have
-// none of it.
+// misdirectionProfile makes controllers look in the wrong place, or gives them a false answer there. Most worlds have no
+// misdirection.
 type misdirectionProfile struct {
-	// scopes: users edit the labels that name the cluster and region of a machine's instance; unnamed: where they
-	// remove a label, nothing else names the place.
+	// scopes: users edit the labels that name the cluster and region of a machine's instance. unnamed: after users remove such a
+	// label, nothing else names the place.
 	scopes, unnamed bool
 	// edits: users edit, delete and recreate specs and classes, and for some time the cloud accepts no spec.
 	edits bool
-	// accounts: for some time the credentials open another account, which has a name. blank: the cloud, which
-	// names no accounts, hides for some time instances whose nodes are ready.
+	// accounts: for some time the credentials open another account, which has a name. blank: for some time the cloud, which names
+	// no accounts, hides instances whose nodes are ready.
 	accounts, blank bool
-	// neighbours: another control plane, and another namespace of this one, have instances in the same place, of
-	// machines with the same names.
+	// neighbours: another control plane, and another namespace of this one, have instances in the same place, for machines with
+	// the same names.
 	neighbours bool
-	// odd: nodes have other names than machines, and spell their provider IDs in other ways; the cloud reuses
-	// addresses as soon as they are free.
+	// odd: nodes have other names than machines, and spell their provider IDs in other ways. The cloud reuses addresses as soon
+	// as they are free.
 	odd bool
 }
 
@@ -56,7 +56,7 @@ func (c *profile) drawMisdirection(r *rand.Rand) {
 	c.settle()
 }
 
-// settle makes the rest of a world fit.
+// settle adapts the rest of a world.
 func (c *profile) settle() {
 	c.settleNamespaceDeletion()
 	c.settleRecreation()
@@ -68,12 +68,12 @@ func (c *profile) settle() {
 		c.trouble, c.cloud.Unforetold = max(c.trouble, 4), c.unforetold
 	}
 	if c.certified {
-		// A process whose clock is an hour behind creates tokens that have expired, and cannot know.
+		// A process whose clock is an hour behind creates tokens that have expired, and cannot notice that.
 		c.trouble, c.tokens = max(c.trouble, 3), !c.clockwork.set
 	}
 	c.cloud.Named = c.accounts
 	if c.odd {
-		c.cloud.Hosts, c.cloud.Scarce = !c.cloud.Unique, true // where names are unique, nodes have the names of machines
+		c.cloud.Hosts, c.cloud.Scarce = !c.cloud.Unique, true // if names are unique, nodes have the names of machines
 	}
 	if c.versions {
 		// The earlier version handles edited labels wrongly.
@@ -192,7 +192,7 @@ func nodeTemplate(region string) *v1alpha1.NodeTemplate {
 	}
 }
 
-// editSpec changes a spec without consequences.
+// editSpec changes a field of a spec that has no effect.
 func (w *World) editSpec() {
 	n := w.roll(100)
 	if w.adapter.api == provider.Gardener {
@@ -221,7 +221,7 @@ func (w *World) editSpec() {
 func (w *World) refuseSpecs() {
 	if w.chance(40) {
 		w.falseAnswers.refused = w.now.Add(time.Duration(w.between(10, 600)) * time.Second)
-		w.tracef("cloud", "understands NO SPEC until %v", w.falseAnswers.refused.Sub(epoch))
+		w.tracef("cloud", "accepts NO SPEC until %v", w.falseAnswers.refused.Sub(epoch))
 	}
 }
 
@@ -258,7 +258,7 @@ func (w *World) restoreClasses() {
 	}
 }
 
-// endMisdirection has users restore what only they can.
+// endMisdirection lets users restore what only users can restore.
 func (w *World) endMisdirection() {
 	w.falseAnswers = falseAnswers{}
 	w.clearNames()
@@ -290,7 +290,7 @@ func (w *World) mendLabels() {
 	}
 }
 
-// giveCredentials gives machines the credentials of the account in which their instances were created.
+// giveCredentials gives machines the credentials of the account in which their instances exist.
 func (w *World) giveCredentials() {
 	if !w.profile.accounts {
 		return
@@ -303,7 +303,7 @@ func (w *World) giveCredentials() {
 	}
 }
 
-// accountOf is the account of a machine's instance, by the machine's message or because users look there.
+// accountOf is the account of a machine's instance. Users know it from the machine's message, or they look at the cloud.
 func (w *World) accountOf(m client.Object) string {
 	if o := w.of(m).view(m).Recorded.Origin; o != nil && o.Account != "" {
 		return o.Account
@@ -342,8 +342,8 @@ func otherCredentials(raw []byte) []byte {
 	return []byte(strings.Replace(string(raw), `"credentialsSecret":{"name":"`+secretName+`"}`, `"credentialsSecret":{"name":"`+otherName(secretName)+`"}`, 1))
 }
 
-// keepPlaces ensures that collectors look wherever there is an instance or part without a machine: they look only
-// where machines are created. Users approve the removal.
+// keepPlaces ensures that collectors look in every place with an instance or part without a machine: collectors look only in
+// places where machines are created. Users approve the removal.
 func (w *World) keepPlaces() {
 	if !w.profile.collects || w.losses.allLost {
 		return
@@ -360,7 +360,7 @@ func (w *World) keepPlaces() {
 	}
 }
 
-// clearPlaces waits until the collector has removed the orphans in the places of keepPlaces: the objects that name
+// clearPlaces waits until the collector has removed the orphans in the places of keepPlaces, because the objects that name
 // these places are deleted with the rest. If the world was at rest before, the collector has finished.
 func clearPlaces(w *World) {
 	kept := func(at cloud.Place) bool {
@@ -409,7 +409,7 @@ func (w *World) keepPlace(at cloud.Place) bool {
 	}
 	_, err := w.store.Create(o)
 	w.must("keep a place", err)
-	w.does("makes %s, so that somebody looks at %v", o.GetName(), at)
+	w.does("creates %s, so that the collector looks at %v", o.GetName(), at)
 	return true
 }
 

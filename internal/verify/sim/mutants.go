@@ -20,7 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Mutants are the historic defects of such controllers. The simulator must find every one of them.
+// Mutants are the historic defects of machine controllers. The simulator must find each of them.
 func Mutants() []Mutation {
 	return slices.Concat(
 		lensMutants(), cloudMutants(), clientMutants(), processMutants(), fleetMutants(), orphanMutants(),
@@ -50,7 +50,7 @@ func lensMutants() []Mutation {
 			Name: "no finalizer before create", Finds: []string{judge.HeldFirst, judge.NoOrphan},
 			View:   func(m *lifecycle.Machine) { m.HasFinalizer = true },
 			Client: withoutFinalizers,
-			// Where the instance is asked for is stored in the same write.
+			// The same write stores where the instance is requested.
 			Record: func(o client.Object, out lifecycle.Outcome) {
 				if out.Did(lifecycle.AddFinalizer) {
 					o.SetFinalizers(nil)
@@ -112,7 +112,7 @@ func lensMutants() []Mutation {
 	}
 }
 
-// protected makes worlds of pods that no budget allows to evict, on machines that come and go.
+// protected makes worlds in which no budget allows an eviction and machines are often created and deleted.
 func protected(c *profile) {
 	c.wider = wider{impatience: impatience{drains: 3 * time.Minute, tight: true}}
 	c.deployments, c.sets, c.singles, c.apps, c.budgets = 0, 2, 2, 3, true
@@ -126,9 +126,9 @@ type brokenSession struct {
 	create func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error)
 	remove func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error)
 	list   func(ctx context.Context) iter.Seq2[provider.Instance, error]
-	// hasty hides that listings lag.
+	// hasty hides that listings lag behind.
 	hasty bool
-	// nameless hides the account's name, unstarted that instances have to be initialized.
+	// nameless hides the account's name, unstarted hides that instances must be initialized.
 	nameless, unstarted bool
 }
 
@@ -157,7 +157,7 @@ func (s brokenSession) Account(ctx context.Context) (string, error) {
 	return s.Session.Account(ctx)
 }
 
-// As stands in front of the optional powers.
+// As overrides the optional interfaces.
 func (s brokenSession) As(target any) bool {
 	if l, ok := target.(*provider.LeftoverLister); ok {
 		*l, ok = provider.As[provider.LeftoverLister](s.Session)
@@ -220,8 +220,8 @@ func cloudMutant(name string, finds []string, wreck func(s *brokenSession, c cli
 	}
 }
 
-// countingMutant breaks the token, with a memory of its own in each process. It also hides that listings lag:
-// either guard alone would be enough.
+// countingMutant breaks the token, with a separate memory in each process. It also hides that listings lag, because
+// either guard alone would prevent the breach.
 func countingMutant(name string, wreck func(s *brokenSession, counts map[string]int)) Mutation {
 	return Mutation{
 		Name: name, Finds: []string{judge.OneInstance},
@@ -238,7 +238,7 @@ func countingMutant(name string, wreck func(s *brokenSession, counts map[string]
 	}
 }
 
-// hastyMutant hides that listings lag, in worlds where they do.
+// hastyMutant hides that listings lag, in worlds in which they do.
 func hastyMutant() Mutation {
 	m := cloudMutant("an empty listing is believed at once", []string{judge.NoEarlyRelease, judge.NoOrphan, judge.NodeLast},
 		func(s *brokenSession, _ client.Client) { s.hasty = true })

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestMutantsAreFound is the proof that the checks can fail: every defect is
-// found within so many worlds. The world that has found it before is tried first;
-// if it no longer does, all are. UPDATE_GOLDEN=1 writes down which worlds find what.
+// TestMutantsAreFound proves that the checks can fail: a limited number of worlds finds
+// every defect. The test first tries the world that found the defect before; if that world
+// finds nothing, it tries all. UPDATE_GOLDEN=1 writes down which worlds find which defects.
 func TestMutantsAreFound(t *testing.T) {
 	const most = 1000
 	known, finders := readFinders(t), &finders{}
@@ -88,7 +88,7 @@ func (f *finders) write(t *testing.T) {
 	}
 }
 
-// TestFindersExist: what the file names are mutants.
+// TestFindersExist: all names in the file are mutants.
 func TestFindersExist(t *testing.T) {
 	for name := range readFinders(t) {
 		_, mutant, _ := strings.Cut(name, " ")
@@ -98,8 +98,8 @@ func TestFindersExist(t *testing.T) {
 	}
 }
 
-// rare says at which seed the hunt for a mutant begins, by dialect, where a world that shows the defect is far from the
-// first: that saves the worlds before it, and nothing else.
+// rare is the seed at which the hunt for a mutant begins, by dialect, if the first world that shows the defect has a high
+// seed. This only saves the worlds before that seed.
 var rare = map[string]map[string]uint64{
 	"a node is whose it says that it is":                                       {OpenShift: 592},
 	"a node belongs to whatever machine has its name":                          {Both: 21190},
@@ -116,7 +116,7 @@ func TestRareMutantsExist(t *testing.T) {
 	}
 }
 
-// hunt returns the first seed that finds the defect, and by which statement.
+// hunt returns the first seed that finds the defect, and the broken statement.
 func hunt(dialect string, m *Mutation, most uint64) (uint64, string) {
 	for n := range most {
 		seed := rare[m.Name][dialect] + n

@@ -15,54 +15,54 @@ import (
 
 // Mutation is a deliberate defect around the controllers.
 type Mutation struct {
-	// Name says what is wrong.
+	// Name says what the defect is.
 	Name string
-	// Finds are the statements that it breaks.
+	// Finds are the statements that the defect breaks.
 	Finds []string
-	// Dialects are those that show it; empty: both.
+	// Dialects are the dialects that show the defect; empty: both.
 	Dialects []string
-	// Setting makes the world one that soon shows the defect; nil leaves it as the seed has it.
+	// Setting changes the world so that it soon shows the defect; nil keeps the world of the seed.
 	Setting func(*profile)
-	// Provider and Client wrap the controllers' access, View, Record and Member the lenses' results, Aged the view
-	// at some time.
+	// Provider and Client wrap the controllers' access. View, Record and Member change the results of lenses, Aged changes the
+	// view at a given time.
 	Provider func(p provider.Provider, c client.Client) provider.Provider
 	Client   func(c client.Client, live client.Reader) (client.Client, client.Reader)
 	View     func(*lifecycle.Machine)
 	Aged     func(m *lifecycle.Machine, now time.Time)
 	Record   func(client.Object, lifecycle.Outcome)
 	Member   func(*replicas.Member)
-	// Forgetful controllers begin every pass with an empty memory; with TwoLeaders two processes lead.
+	// Forgetful: controllers begin every pass with an empty memory. TwoLeaders: two processes lead.
 	Forgetful, TwoLeaders bool
 	// Set changes the lens's view of a set for the set's own controller.
 	Set func(*replicas.Set)
-	// Policy is the policy of the collector of orphans, Collector wraps its readers. Strangers: it looks at
-	// instances without a UID too.
+	// Policy changes the policy of the collector of orphans, Collector wraps its readers. Strangers: the collector also looks
+	// at instances without a UID.
 	Policy    func(*orphan.Policy)
 	Collector func(cache, live client.Reader) (client.Reader, client.Reader)
-	// Secluded: it does not know the machines of other APIs than its own.
+	// Secluded: the collector does not know the machines of other APIs than its own.
 	Strangers, Secluded bool
-	// Labelled: instances are looked for in the place that the machine's labels name now.
+	// Labelled: controllers look for instances in the place that the machine's labels name now.
 	Labelled bool
 	// Approver changes the approver of certificate requests.
 	Approver func(*csr.Approver)
 	// Helpers wraps the clients of the helper controllers.
 	Helpers func(c client.Client, live client.Reader) (client.Client, client.Reader)
-	// Unprobed controllers do not know their connectivity; controllers with a WallClock do not notice that it was
+	// Unprobed: controllers do not know their connectivity. WallClock: controllers do not notice that a wall clock was
 	// set.
 	Unprobed, WallClock bool
 	// Endless: calls have no deadline.
 	Endless bool
-	// Groupless machines belong to no group.
+	// Groupless: machines belong to no group.
 	Groupless bool
 	// Patience changes the lens's view of a machine's policy.
 	Patience func(*lifecycle.Policy)
-	// Checks are those of the controller of health checks.
+	// Checks are defects of the controller of health checks.
 	Checks CheckDefects
 
 	Defects
 }
 
-// Defects are those of the controller of deployments alone.
+// Defects are defects of the controller of deployments alone.
 type Defects struct {
 	// OfDeployment, OfSet, OfMachine and OfPolicy change the lens's views, OfNode and OfWant its writes.
 	OfDeployment func(*rollout.Deployment)
@@ -71,12 +71,12 @@ type Defects struct {
 	OfPolicy     func(*rollout.Policy)
 	OfNode       func(*rollout.NodeWant)
 	OfWant       func(*rollout.SetWant)
-	// Client wraps what it acts through.
+	// Client wraps the clients that the controller uses.
 	Client func(c client.Client, live client.Reader) (client.Client, client.Reader)
-	// Forgetful: it begins every pass with an empty memory. Grabs: it takes over every set. Careless: it does not
-	// shield a machine that it hands over; Clings: the shield stays. Deaf: it drops the autoscaler's choices.
+	// Forgetful: the controller begins every pass with an empty memory. Grabs: it takes over every set. Careless: it does not
+	// shield a machine that it hands over. Clings: it keeps the shield. Deaf: it drops the autoscaler's choices.
 	Forgetful, Grabs, Careless, Clings, Deaf bool
-	// Unalarmed: it ignores the alarms of health checks; Alarming wraps the reader of these.
+	// Unalarmed: it ignores the alarms of health checks. Alarming wraps the reader of alarms.
 	Unalarmed bool
 	Alarming  func(client.Reader) client.Reader
 }

@@ -23,7 +23,7 @@ import (
 
 // namespaceDeletionProfile says when a user deletes the namespace of the machines.
 type namespaceDeletionProfile struct {
-	// ends is the first step after which that happens; zero: never.
+	// ends is the first step after which the user deletes it; zero: never.
 	ends int
 }
 
@@ -33,8 +33,8 @@ func (e *namespaceDeletionProfile) draw(r *rand.Rand) {
 	}
 }
 
-// settleNamespaceDeletion makes the rest of a world fit. No collector looks for orphans in a namespace without
-// sets and classes, and users cannot recreate missing objects there.
+// settleNamespaceDeletion adapts the rest of a world. No collector looks for orphans in a namespace without sets and
+// classes, and users cannot recreate missing objects there.
 func (c *profile) settleNamespaceDeletion() {
 	if c.ends == 0 {
 		return
@@ -45,8 +45,8 @@ func (c *profile) settleNamespaceDeletion() {
 // ended reports whether the namespace is being deleted.
 func (w *World) ended() bool { return w.store.Terminating == namespace }
 
-// stepNamespaceDeletion deletes the namespace when that is due, and then its contents, one kind after the other in
-// any order.
+// stepNamespaceDeletion deletes the namespace when that is due, and then its contents: one kind after the other, in any
+// order.
 func (w *World) stepNamespaceDeletion() {
 	if w.profile.ends == 0 || w.step < w.profile.ends {
 		return
@@ -62,7 +62,7 @@ func (w *World) stepNamespaceDeletion() {
 func (w *World) endNamespace() {
 	if !w.ended() {
 		w.store.Terminating = namespace
-		clear(w.owners.chosen) // no autoscaler cares
+		clear(w.owners.chosen) // no autoscaler needs them any more
 		w.does("DELETES THE NAMESPACE %s", namespace)
 	}
 }
@@ -115,7 +115,7 @@ func (w *World) namespaceDeletionActions() {
 	action()
 }
 
-// finishNamespaceDeletion is the time after the faults: in the end nothing is left.
+// finishNamespaceDeletion is the time after the faults. At its end nothing is left.
 func (w *World) finishNamespaceDeletion() {
 	w.endNamespace()
 	for _, all := range w.kept() {
@@ -141,7 +141,7 @@ func (w *World) finishNamespaceDeletion() {
 	})
 }
 
-// remains names an object that is left; empty if none is.
+// remains names an object that is left; empty if no object is left.
 func (w *World) remains() string {
 	if why := w.judge.Leftover(); why != "" {
 		return why
@@ -152,8 +152,8 @@ func (w *World) remains() string {
 	return ""
 }
 
-// abandonMachines has users handle machines whose credentials were deleted first: they remove the instances by
-// hand and annotate the machine. The machine must report which object it lacks.
+// abandonMachines lets users handle machines whose credentials were deleted first: they remove the instances by hand and
+// annotate the machine. The machine must report which object it lacks.
 func (w *World) abandonMachines() {
 	for _, m := range w.store.All(w.adapter.machine) {
 		lacks := w.lacks(m)
@@ -171,7 +171,7 @@ func (w *World) abandonMachines() {
 			w.cloud.Remove(p)
 		}
 		w.edit(m, "", func(o client.Object) { dialect.SetAnnotation(o, dialect.AbandonAnnotation, "true") })
-		w.does("removes the instance of machine %s, whose %s is gone, and lets the machine go without", m.GetName(), lacks)
+		w.does("removes the instance of machine %s, whose %s does not exist, and annotates the machine", m.GetName(), lacks)
 	}
 }
 
@@ -199,13 +199,13 @@ func statusOf(m client.Object) string {
 		err = json.Unmarshal(raw, &whole)
 	}
 	if err != nil {
-		panic(err) // it was stored
+		panic(err) // the object was stored
 	}
 	return string(whole.Status)
 }
 
-// holdSecrets has p hold secrets as well. It gets the names of classes and of secrets alike: each controller
-// ignores the other's.
+// holdSecrets lets p hold secrets as well. The controllers of classes and of secrets get the names of both; each ignores the
+// other's names.
 func (p *process) holdSecrets() {
 	if p.w.profile.ends == 0 {
 		return
@@ -233,7 +233,7 @@ func (p *process) holdSecrets() {
 		}
 		return out
 	}
-	for _, s := range p.w.store.All(&corev1.Secret{}) { // as it lists them when it starts
+	for _, s := range p.w.store.All(&corev1.Secret{}) { // as the controller lists them when it starts
 		if len(s.GetFinalizers()) > 0 {
 			p.queue.add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)})
 		}

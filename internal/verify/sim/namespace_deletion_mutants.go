@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// cleared makes worlds whose namespace is deleted soon.
+// cleared makes worlds in which users soon delete the namespace.
 func cleared(c *profile) {
 	troubled(func(t *troubles) { t.ends = 30 })(c)
 	c.sets, c.singles, c.percent, c.cloud.Lag = 0, 3, [allFaults]int{}, 0
@@ -60,7 +60,7 @@ func (c secretIgnorer) Get(ctx context.Context, key client.ObjectKey, o client.O
 	return err
 }
 
-// forgetting and forgettingToo do not see classes that are to go.
+// forgetting and forgettingToo do not see classes that are being deleted.
 type (
 	forgetting    struct{ client.Client }
 	forgettingToo struct{ client.Reader }

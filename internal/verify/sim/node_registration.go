@@ -6,17 +6,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// mayRegister reports whether a kubelet can register: no Node of its name exists, or an instance that does not
-// exist any more left it.
+// mayRegister reports whether a kubelet can register: no Node of its name exists, or the Node belonged to an instance that
+// does not exist any more.
 func (w *World) mayRegister(k *kubelet) bool {
 	n := w.node(k.on.Host)
 	return n == nil || w.leftBy(n) != nil
 }
 
-// leftBy returns the kubelet that had the Node and whose instance does not exist any more; nil if none exists. A
-// Node with a provider ID stays that instance's, whichever kubelet reports to it: here the new kubelet waits until
-// users have deleted the Node. Where kubelets need certificates, no kubelet gets one for an existing Node. Users
-// delete the Nodes that hostile kubelets leave.
+// leftBy returns the former kubelet of the Node, whose instance does not exist any more; nil if the Node has no such kubelet. A Node with a
+// provider ID stays the Node of that instance, whichever kubelet reports to it: here the new kubelet waits until users have
+// deleted the Node. If kubelets need certificates, no kubelet gets one for an existing Node. Users delete the Nodes that
+// hostile kubelets leave.
 func (w *World) leftBy(n *corev1.Node) *kubelet {
 	if w.profile.certified || n.DeletionTimestamp != nil || n.Spec.ProviderID != "" {
 		return nil
@@ -45,8 +45,8 @@ func (w *World) takeOn(k *kubelet, n *corev1.Node) {
 	w.affectByImage(k)
 }
 
-// shown is the Node that other clients can attribute to the kubelet: a Node that it took over only once that shows
-// the provider ID of its instance.
+// shown is the Node that other clients can attribute to the kubelet. They can attribute a Node that the kubelet took over
+// only after the Node shows the provider ID of the kubelet's instance.
 func (w *World) shown(k *kubelet) types.UID {
 	if !k.took {
 		return k.made

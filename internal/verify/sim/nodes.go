@@ -23,10 +23,10 @@ const unknownAfter = 40 * time.Second
 type kubelet struct {
 	on     *cloud.Machine
 	joined bool
-	// made is the node that it created or took over.
+	// made is the UID of the node that the kubelet created or took over.
 	made types.UID
 	took bool
-	// never: it will not join. stalled is until when it is silent, seen the time of its last report.
+	// never: it will not join. stalled is the end of its silence, seen the time of its last report.
 	never   bool
 	decided bool
 	stalled time.Time
@@ -35,7 +35,7 @@ type kubelet struct {
 	failure nodeFailure
 	// hostile: an attacker controls it.
 	hostile bool
-	// certificate is its certificate, in worlds where it needs one.
+	// certificate is its certificate, in worlds in which kubelets need one.
 	certificate certificate
 }
 
@@ -55,7 +55,7 @@ func (w *World) alive(k *kubelet) bool {
 	return k.on.Runs(w.now) && !w.now.Before(k.stalled) && !w.severed() && !w.mute(k)
 }
 
-// stepNode is one action of a kubelet or of the cluster on a node.
+// stepNode is one action of a kubelet, or of the cluster, on a node.
 func (w *World) stepNode() {
 	if i, ok := pick(w, w.cloud.Existing("")); ok && w.kubelet(i).joined && w.chance(10) && w.faulty(nodeStalls) {
 		w.kubelet(i).stalled = w.now.Add(time.Duration(w.between(10, 1500)) * time.Second)
@@ -102,7 +102,7 @@ func (w *World) nodeActions() (out []func()) {
 	return out
 }
 
-// critical is the taint of a node that was updated in place, until its critical components run again.
+// critical reports the taint of a node that was updated in place. The node has it until its critical components run again.
 func critical(t corev1.Taint) bool { return t.Key == v1alpha1.TaintKeyCriticalComponentsNotReady }
 
 // known reports whether a machine has recorded the instance.
@@ -111,8 +111,8 @@ func (w *World) known(i *cloud.Machine) bool {
 	return m != nil && w.of(m).view(m).Recorded.ProviderID == i.ProviderID()
 }
 
-// lost reports whether the machine of i was lost, or was deleted after it had been restored from a backup: it may
-// not have known of i, or may have had no finalizer.
+// lost reports whether the machine of i was lost, or was deleted after a restore from a backup: the restored machine may not
+// have known i, or may have had no finalizer.
 func (w *World) lost(i *cloud.Machine) bool {
 	back := w.profile.recreates || w.backups.restored > 0
 	return !w.losses.since[w.uidOf(i)].IsZero() || back && w.machineOf(w.uidOf(i)) == nil
@@ -133,7 +133,7 @@ func (w *World) nodeOf(k *kubelet) *corev1.Node {
 	return n
 }
 
-// nodeTimes are the times at which nodes change by themselves.
+// nodeTimes are the times at which nodes change without an action.
 func (w *World) nodeTimes() (out []time.Time) {
 	for _, i := range w.cloud.Machines() {
 		k := w.kubelet(i)

@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// TestMarked: the cloud controller manager keeps a node that a machine has marked as its own, and ignores foreign
+// TestMarked: the cloud controller manager keeps a node that a machine has marked as its own. It ignores foreign
 // finalizers.
 func TestMarked(t *testing.T) {
 	tests := map[string]struct {
@@ -33,8 +33,8 @@ func TestMarked(t *testing.T) {
 	}
 }
 
-// TestReadyLeavesOthersAlone: in world 100000578 of both APIs each change of Ready removed the condition of an
-// update in place.
+// TestReadyLeavesOthersAlone: in world 100000578 of both APIs each change of Ready removed the condition of an update in
+// place.
 func TestReadyLeavesOthersAlone(t *testing.T) {
 	n := &corev1.Node{}
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}, {Type: "InPlaceUpdate", Status: corev1.ConditionTrue}}

@@ -20,8 +20,8 @@ import (
 
 // oldCheckProfile says whether health checks of healthchecking.openshift.io/v1alpha1 exist.
 type oldCheckProfile struct {
-	// oldChecks: they exist beside the newer ones. common: one ConfigMap says for all of them which conditions are
-	// unhealthy.
+	// oldChecks: checks of the older API exist beside the newer ones. common: one ConfigMap lists the unhealthy conditions
+	// for all of them.
 	oldChecks, common bool
 }
 
@@ -38,7 +38,7 @@ type oldCheck = v1alpha1.MachineHealthCheck
 // hasOldChecks reports whether this world has checks of the older API.
 func (w *World) hasOldChecks() bool { return w.profile.checks && w.profile.oldChecks }
 
-// oldChecks are the kinds of the older API.
+// oldChecks are the kinds of the older API of health checks.
 func (w *World) oldChecks() []*store.Kind {
 	if !w.hasOldChecks() {
 		return nil
@@ -48,7 +48,7 @@ func (w *World) oldChecks() []*store.Kind {
 	return []*store.Kind{k, store.NewKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"), &corev1.ConfigMap{})}
 }
 
-// checkKinds are empty health checks of all APIs in this world.
+// checkKinds are empty health checks of all APIs of health checks in this world.
 func (w *World) checkKinds() []client.Object {
 	if !w.hasOldChecks() {
 		return []client.Object{&check{}}
@@ -175,7 +175,7 @@ func (w *World) repairOldChecks() {
 	}
 }
 
-// kubeletsToRestart are the kubelets whose nodes an external controller is asked to restart.
+// kubeletsToRestart are the kubelets whose nodes a check has asked an external controller to restart.
 func (w *World) kubeletsToRestart() (out []*kubelet) {
 	if !w.hasOldChecks() {
 		return nil
@@ -191,8 +191,8 @@ func (w *World) kubeletsToRestart() (out []*kubelet) {
 	return out
 }
 
-// restartActions are the possible restarts of nodes by the external controller. A restart repairs the node unless
-// it has failed for good.
+// restartActions are the possible restarts of nodes by the external controller. A restart repairs the node unless it has
+// failed permanently.
 func (w *World) restartActions() (out []func()) {
 	for _, k := range w.kubeletsToRestart() {
 		n := w.nodeOf(k)
@@ -209,7 +209,7 @@ func (w *World) restartActions() (out []func()) {
 	return out
 }
 
-// machineToRestart names a machine whose node is yet to be restarted.
+// machineToRestart names a machine whose node still has to be restarted.
 func (w *World) machineToRestart() string {
 	for _, k := range w.kubeletsToRestart() {
 		if m := w.machineOf(k.on.UID); m != nil && !w.hopeless(m) {

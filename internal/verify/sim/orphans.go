@@ -20,8 +20,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// carefulPolicy is the collector's policy: quicker than in production, so that the time of a world is enough, and
-// longer than the effect of any call whose reply was lost.
+// carefulPolicy is the collector's policy. Its times are shorter than in production, because worlds are short, and longer
+// than the delay of any effect whose reply was lost.
 func carefulPolicy() orphan.Policy {
 	p := orphan.DefaultPolicy()
 	p.Period, p.Grace, p.PerHour = time.Minute, 2*time.Minute, 4
@@ -31,7 +31,7 @@ func carefulPolicy() orphan.Policy {
 // owner is the identity of the control plane.
 const owner = "3f6b1a0c-6f0e-4a55-9c1c-2f1d8e7a9b10"
 
-// sweep is the collector's only key.
+// sweep is the only key of the collector.
 var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
 
 // sightOf is p's view of the machines of a kind, from its caches or live.
@@ -64,7 +64,7 @@ func (p *process) kinds() (out []collector.Kind) {
 	return out
 }
 
-// runCollector has p look for instances without a machine.
+// runCollector lets p look for instances without a machine.
 func runCollector(p *process) {
 	w := p.w
 	infra := p.infrastructure()
@@ -95,7 +95,7 @@ func runCollector(p *process) {
 // joinTimeout is how long a machine may take to know its node.
 const joinTimeout = 20 * time.Minute
 
-// runNodes has p mark nodes without a machine, and release them.
+// runNodes lets p mark nodes without a machine and release them.
 func runNodes(p *process) {
 	kinds := p.kinds()
 	r := collector.NewNodes(collector.NodeOptions{
@@ -125,12 +125,12 @@ func runNodes(p *process) {
 
 // losses are the machines whose objects were deleted by force.
 type losses struct {
-	// since is when the object with the UID was lost.
+	// since is the time at which the object with the UID was lost.
 	since map[string]time.Time
-	// secondInstances are the IDs of instances that others created for machines, untaggedInstances those of
+	// secondInstances are the IDs of second instances that other clients created for machines. untaggedInstances are the IDs of
 	// instances without a machine's UID.
 	secondInstances, untaggedInstances map[string]bool
-	// allLost: all objects went for good.
+	// allLost: all objects were lost and do not return.
 	allLost bool
 }
 
@@ -138,7 +138,7 @@ func newLosses() losses {
 	return losses{since: map[string]time.Time{}, secondInstances: map[string]bool{}, untaggedInstances: map[string]bool{}}
 }
 
-// stepTrouble is one trouble.
+// stepTrouble causes one trouble.
 func (w *World) stepTrouble() {
 	var actions []func()
 	if w.profile.collects && !w.profile.recreatesLate && !w.profile.losesAllObjects {
@@ -208,7 +208,7 @@ func (w *World) createSecondInstance() {
 	w.does("makes instance %s of %s, which has %s", w.secondInstance(i).ID, i.Name, i.ID)
 }
 
-// secondInstance is a second instance of i's machine.
+// secondInstance creates a second instance for the machine of i.
 func (w *World) secondInstance(i *cloud.Machine) *cloud.Machine {
 	d := w.idle(i.Place, i.UID, i.Name)
 	d.Owner, d.Namespace = owner, namespace
@@ -234,7 +234,7 @@ func (w *World) createUntaggedInstance() {
 	w.does("makes instance %s, %s", s.ID, name)
 }
 
-// approve approves the removal of all orphans at once. Where no object names a place, no collector looks there.
+// approve approves the removal of all orphans at once. The collector does not look in a place that no object names.
 func (w *World) approve() {
 	if w.losses.allLost {
 		return
@@ -244,7 +244,7 @@ func (w *World) approve() {
 		_, err := w.store.Create(w.adapter.newSet("keeper", 0))
 		w.must("create a set", err)
 	}
-	for _, o := range append(w.adapter.anchors(), w.deployments()...) { // a deployment hands it to its sets
+	for _, o := range append(w.adapter.anchors(), w.deployments()...) { // a deployment passes the annotation to its sets
 		w.edit(o, "", func(o client.Object) {
 			annotations := o.GetAnnotations()
 			if annotations == nil {
@@ -254,5 +254,5 @@ func (w *World) approve() {
 			o.SetAnnotations(annotations)
 		})
 	}
-	w.does("approves that orphans are removed")
+	w.does("approves the removal of orphans")
 }

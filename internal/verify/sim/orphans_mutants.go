@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// emptyReader returns an empty list when the API server does not answer.
+// emptyReader returns an empty list if the API server does not answer.
 type emptyReader struct{ client.Reader }
 
 // List implements [client.Reader].
@@ -23,7 +23,7 @@ func (r emptyReader) List(ctx context.Context, list client.ObjectList, opts ...c
 	return nil
 }
 
-// late returns older lists.
+// late returns outdated lists.
 type late struct {
 	client.Reader
 	seen map[reflect.Type][]client.ObjectList
@@ -43,10 +43,10 @@ func (r late) List(ctx context.Context, list client.ObjectList, opts ...client.L
 	return nil
 }
 
-// careless removes all limits except the quarantine.
+// careless removes all limits of the collector except the quarantine.
 func careless(p *orphan.Policy) { p.MinMachines, p.Limit.Percent, p.PerHour = 0, 100, 1000 }
 
-// reckless removes all limits.
+// reckless removes all limits of the collector.
 func reckless(p *orphan.Policy) {
 	careless(p)
 	p.Grace = 0
@@ -98,8 +98,8 @@ func orphanMutants() []Mutation {
 			Collector: func(c, live client.Reader) (client.Reader, client.Reader) { return c, emptyReader{live} },
 		},
 		{
-			// Three listings in a row must be stale, and no quarantine may wait for
-			// them: otherwise each removal would be too early.
+			// Three listings in a row must be stale. The policy has no quarantine:
+			// otherwise each removal would be too early.
 			Name: "orphans are judged by a cache that runs behind", Finds: []string{judge.WantedKept},
 			Setting: func(c *profile) {
 				c.collects, c.cloud.Lag, c.cloud.Boot = true, 0, time.Minute

@@ -11,12 +11,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// outage is a time in which no controller reaches an API server. Requests that are on the wire when it begins
+// outage is a time in which no controller reaches an API server. Requests that are on the wire at its beginning
 // arrive.
 type outage struct {
 	of       *store.Store
 	from, to time.Time
-	// kubelets: they do not reach it either, and the controllers that do take them for lost.
+	// kubelets: the kubelets do not reach the API server either, and controllers that reach it consider their nodes lost.
 	kubelets bool
 	// denies: the API server answers, and denies every request.
 	denies bool
@@ -24,10 +24,10 @@ type outage struct {
 
 func (o outage) at(t time.Time) bool { return !t.Before(o.from) && t.Before(o.to) }
 
-// shortestOutage is longer than the time between two probes: no process can notice a shorter one.
+// shortestOutage is longer than the time between two probes, because no process can notice a shorter outage.
 const shortestOutage = 10
 
-// looks is the probes' policy, as in the binaries.
+// looks is the policy of the probes, as in the binaries.
 var looks = connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}
 
 var errUnreachable = errors.New("dial tcp: connect: connection refused")
@@ -53,10 +53,10 @@ func (w *World) clusterOf(s *store.Store) connectivity.Cluster {
 	return connectivity.Target
 }
 
-// out reports whether the controllers do not reach the API server at the time.
+// out reports whether controllers cannot reach the API server at the time.
 func (w *World) out(s *store.Store, at time.Time) bool { return w.outageOf(s, at) != nil }
 
-// outageOf is that of the API server at the time; nil if none exists.
+// outageOf is the outage of the API server at the time; nil if it has no outage.
 func (w *World) outageOf(s *store.Store, at time.Time) *outage {
 	if n := len(w.outages); n > 0 && w.outages[n-1].of == s && w.outages[n-1].at(at) {
 		return &w.outages[n-1]
@@ -64,7 +64,7 @@ func (w *World) outageOf(s *store.Store, at time.Time) *outage {
 	return nil
 }
 
-// failure is the error of a call in the outage.
+// failure is the error of a call during the outage.
 func (o outage) failure(c store.Call) error {
 	if o.denies {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: c.Kind.Kind}, c.Key.Name, errors.New("the authorizer does not answer"))
@@ -72,7 +72,7 @@ func (o outage) failure(c store.Call) error {
 	return errUnreachable
 }
 
-// answer is the result of a probe in the outage.
+// answer is the result of a probe during the outage.
 func (o outage) answer() connectivity.Answer {
 	if o.denies {
 		return connectivity.Denied
@@ -80,7 +80,7 @@ func (o outage) answer() connectivity.Answer {
 	return connectivity.Unreachable
 }
 
-// severed reports whether the kubelets do not reach their API server now.
+// severed reports whether the kubelets cannot reach their API server now.
 func (w *World) severed() bool {
 	n := len(w.outages)
 	return n > 0 && w.outages[n-1].kubelets && w.outages[n-1].at(w.now)
@@ -104,7 +104,7 @@ func (p *process) connectivity() connectivity.Source {
 	return p
 }
 
-// opens begins to probe.
+// opens begins the probes.
 func (p *process) opens() {
 	of := []connectivity.Cluster{connectivity.Control}
 	if p.w.target != p.w.store {
@@ -114,7 +114,7 @@ func (p *process) opens() {
 	p.look(p.w.now)
 }
 
-// look makes the probes that are due by then.
+// look makes the probes that are due at the time.
 func (p *process) look(by time.Time) {
 	if !p.w.looks() {
 		return

@@ -17,14 +17,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// permanentFaultProfile is the fault that lasts until all objects are deleted. Affected machines cannot reach the
-// desired state, and all others have to.
+// permanentFaultProfile is the fault that lasts until all objects are deleted. Affected machines cannot reach the desired
+// state; all others must.
 type permanentFaultProfile struct{ permanent permanentFault }
 
-// permanentFault is one kind of it.
+// permanentFault is a kind of permanent fault.
 type permanentFault string
 
-// The illnesses. All but the last are those of some machines: of one zone, account or
+// The permanent faults. All but the last affect some machines only: the machines of one zone, account or
 // pool.
 const (
 	// exhausted: the cloud has no capacity for their instances. denied: it denies all requests about them.
@@ -50,21 +50,21 @@ func (c *permanentFaultProfile) draw(r *rand.Rand) {
 // writesToCrash is how many writes a crashing process makes.
 const writesToCrash = 2
 
-// affects reports whether the fault affects the machine, set or deployment: the first of each sort, and the
-// objects that it created.
+// affects reports whether the fault affects the machine, set or deployment: the first of each kind, and the objects that
+// it created.
 func (c permanentFaultProfile) affects(name string) bool {
 	first, _, _ := strings.Cut(name, "-")
 	return c.permanent != "" && c.permanent != crashing && strings.HasSuffix(first, "1")
 }
 
-// hopeless reports whether o cannot reach the desired state: the fault affects it, or a set that adopted it. A set
-// that may not release a machine does not know how many it has, and leaves all as they are.
+// hopeless reports whether o cannot reach the desired state: the fault affects it, or affects a set that adopted it. A set
+// that cannot release a machine does not know how many machines it has, and changes none.
 func (w *World) hopeless(o client.Object) bool {
 	by := metav1.GetControllerOf(o)
 	return w.profile.affects(o.GetName()) || w.profile.permanent == forbidden && by != nil && w.profile.affects(by.Name)
 }
 
-// hopelessOn reports the same for the machine of i.
+// hopelessOn reports whether the machine of i cannot reach the desired state.
 func (w *World) hopelessOn(i *cloud.Machine) bool {
 	m := w.machineOf(w.uidOf(i))
 	return m != nil && w.hopeless(m)
@@ -137,7 +137,7 @@ func (w *World) watchPermanentFault() {
 	}
 	w.until(end)
 	if n := w.counts.cloudCalls + w.counts.writes - calls; n > affected*mostCalls*int(permanentFaultTime/time.Hour) {
-		w.broken(judge.NotBusy, "%d calls in %v for %d machines that are affected", n, permanentFaultTime, affected-1)
+		w.broken(judge.NotBusy, "%d calls in %v for %d affected machines", n, permanentFaultTime, affected-1)
 	}
 	w.storms(made, affected)
 	w.resync()
@@ -148,8 +148,8 @@ func (w *World) watchPermanentFault() {
 	}
 }
 
-// resync delivers all objects once more, as informers do every ten minutes: without that, no event reports the
-// death of an instance whose node was silent before.
+// resync delivers all objects once more, as informers do every ten minutes. Without a resync, no event reports the death of
+// an instance whose node was already silent.
 func (w *World) resync() {
 	for _, p := range w.procs {
 		for _, v := range p.views {
@@ -161,26 +161,26 @@ func (w *World) resync() {
 	w.until(w.now.Add(time.Minute))
 }
 
-// endPermanentFault ends the fault. Collectors get the time to remove what could not be removed before: the
-// approval to do so is deleted with the last machine and its set.
+// endPermanentFault ends the fault. Collectors get time to remove what they could not remove before: later the approval
+// is deleted together with the last machine and its set.
 func (w *World) endPermanentFault() {
 	if w.profile.permanent == "" {
 		return
 	}
 	w.profile.permanent = ""
-	w.intervene() // for machines that the fault affected until now
+	w.intervene() // for machines that were affected until now
 	if w.profile.collects {
 		w.until(w.now.Add(time.Hour))
 	}
 }
 
-// warned reports whether a recent event warns of o: API servers keep events for an hour.
+// warned reports whether a recent event warns about o: API servers keep events for an hour.
 func (w *World) warned(o client.Object) bool {
 	at, told := w.told[o.GetName()]
 	return told && w.now.Sub(at) < time.Hour
 }
 
-// until lets the world go on by itself.
+// until lets the world continue by itself until the time.
 func (w *World) until(end time.Time) {
 	for w.now.Before(end) && w.violation == nil {
 		if w.workOnce() {
@@ -194,7 +194,7 @@ func (w *World) until(end time.Time) {
 	}
 }
 
-// failing counts the passes that p has to repeat, without those of affected objects.
+// failing counts the failed passes of p that must be repeated, without passes over affected objects.
 func (w *World) failing(p *process) (n int) {
 	for key := range p.queue.failures {
 		if !w.profile.affects(key.Name) {

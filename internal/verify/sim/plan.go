@@ -22,34 +22,34 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// AsDecided is judged here: whether the controllers of sets and of deployments write what the product itself
-// decides from what they saw. internal/verify/sim/judge, and the properties of the deciding packages, judge
-// whether that decision is right.
+// AsDecided is judged here. The controllers of sets and of deployments must write what the product itself decides from the
+// objects that they saw. internal/verify/sim/judge, and the properties of the deciding packages, judge whether that decision
+// is right.
 const AsDecided = "what is written is what was decided on what was seen"
 
-// observed is the basis of a pass: its caches when it began, with what the process wrote itself, or what it listed
-// live since.
+// observed are the objects that a pass saw: its caches when it began, with the process's own writes, or objects that it has
+// listed live since.
 type observed struct {
-	// at is when it began, by the clock of its process.
+	// at is the beginning of the pass, by the clock of its process.
 	at      time.Time
 	objects map[string]map[types.UID]client.Object
-	// recalled is the same where the process relies on its own writes, which a restored server has undone: it
-	// cannot tell that from a stale cache. Nil where no server was restored.
+	// recalled is the same, if the process still relies on its own writes that a restore of the server has undone: the process
+	// cannot tell a restored version from a stale cache. Nil: no server was restored.
 	recalled *observed
-	// overtaken: the world, and the caches with it, went on in the middle of the pass, which may have read the
-	// caches only then.
+	// overtaken: the world and the caches continued in the middle of the pass, which may have read the caches only after
+	// that.
 	overtaken bool
-	// live: machines were listed live, after the set adopted machines without a controller. cached are those that
-	// the caches showed before; nil if none were listed live.
+	// live: machines were listed live, after the set adopted machines without a controller. cached are the machines that the caches
+	// showed before; nil if none were listed live.
 	live   bool
 	cached map[types.UID]client.Object
-	// doubted are the deletions of machines whose outcome the process did not know then.
+	// doubted are the deletions of machines whose outcome the process did not know when the pass began.
 	doubted map[request]time.Time
-	// created counts the machines that the pass asked for.
+	// created counts the machines that the pass requested.
 	created int
 }
 
-// request asks for the deletion of a machine, on behalf of a set.
+// request is the request of a set to delete a machine.
 type request struct{ set, machine types.UID }
 
 func versionOf(o client.Object) int64 {
@@ -73,7 +73,7 @@ func (p *process) observes() *observed {
 	return g
 }
 
-// shows are the objects of a view, or p's own writes where they are newer.
+// shows are the objects of a view. Newer writes of p itself replace them.
 func (p *process) shows(v *store.View) map[types.UID]client.Object {
 	all := map[types.UID]client.Object{}
 	for _, o := range v.Shown() {
@@ -85,7 +85,7 @@ func (p *process) shows(v *store.View) map[types.UID]client.Object {
 	return all
 }
 
-// listed records the result of a live listing. The nodes were looked up after it.
+// listed records the result of a live listing. The pass looked up nodes after the listing.
 func (p *process) listed(k *store.Kind, all []client.Object) {
 	saw := p.running.saw
 	saw.lists(k, all)
@@ -97,7 +97,7 @@ func (p *process) listed(k *store.Kind, all []client.Object) {
 	p.happened(p.running)
 }
 
-// recall is g where the process relies on its own writes; nil where no server was restored yet.
+// recall is g with the process's own writes if the process still relies on them; nil if no server has been restored yet.
 func (p *process) recall(g *observed) *observed {
 	if p.w.backups.restored == 0 {
 		return nil
@@ -116,13 +116,13 @@ func (p *process) recall(g *observed) *observed {
 	return out
 }
 
-// recalled is a process's last write to an object, and the versions that it replaced.
+// recalled is a process's last write to an object, and the versions that the write replaced.
 type recalled struct {
 	object client.Object
 	older  []string
 }
 
-// recalls are those of a process, by UID of the object.
+// recalls are the last writes of a process, by the UID of the object.
 type recalls map[types.UID]recalled
 
 // over reports whether cached is a version that the process replaced.
@@ -130,7 +130,7 @@ func (r recalled) over(cached client.Object) bool {
 	return slices.Contains(r.older, cached.GetResourceVersion())
 }
 
-// remembers records a write of the process over the version before.
+// remembers records a write of the process that replaced the version before.
 func (r recalls) remembers(before string, o client.Object) {
 	was := r[o.GetUID()]
 	if was.object == nil || was.object.GetResourceVersion() != before {
@@ -141,7 +141,7 @@ func (r recalls) remembers(before string, o client.Object) {
 	}
 }
 
-// latest is the process's own write where its cache shows a version that the process replaced.
+// latest is the process's own write if its cache shows a version that the process replaced.
 func (r recalls) latest(cached client.Object) client.Object {
 	if last := r[cached.GetUID()]; last.over(cached) {
 		return last.object
@@ -149,8 +149,8 @@ func (r recalls) latest(cached client.Object) client.Object {
 	return cached
 }
 
-// reads drops the process's write to an object once a pass reads a version that the process did not replace. An
-// event in the cache alone changes nothing: a pass over one deployment does not look at the sets of another.
+// reads drops the process's write to an object after a pass has read a version that the process did not replace. An event in the
+// cache alone changes nothing: a pass over one deployment does not look at the sets of another.
 func (r recalls) reads(cached client.Object) {
 	if !r[cached.GetUID()].over(cached) {
 		delete(r, cached.GetUID())
@@ -184,7 +184,7 @@ func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
 	if was != nil {
 		p.recalls.remembers(was.GetResourceVersion(), o)
 	}
-	// Before it decides, the controller of sets may thaw its set, and that of deployments adopt one.
+	// Before it decides, the controller of sets may unfreeze its set, and the controller of deployments may adopt a set.
 	adopts := p.role == fleetRole && was != nil && metav1.GetControllerOf(was) == nil && metav1.GetControllerOf(o) != nil
 	if t := p.running; t != nil && (p.role == setRole || adopts) && c.Kind.Kind == "MachineSet" {
 		t.saw.objects[c.Kind.Kind][o.GetUID()] = o
@@ -210,8 +210,8 @@ func (p *process) doubts(c store.Call, err error) {
 	}
 }
 
-// happened drops the doubts about deletions of the pass's set that it saw in progress: a restored server undoes
-// them, and no controller repeats them.
+// happened drops a pending deletion of the pass's set if the pass saw that deletion in progress: if a restore of the server
+// undoes it, no controller repeats it.
 func (p *process) happened(t *task) {
 	set := t.saw.named("MachineSet", t.key.NamespacedName)
 	if set == nil {
@@ -260,7 +260,7 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 			}
 		}
 		if metav1.GetControllerOf(s) != nil {
-			view.Guard = nil // it counts the other sets of the deployment too, which the judge checks
+			view.Guard = nil // the guard counts the other sets of the deployment too, which the judge checks
 		}
 		decide := func(lingers time.Duration) replicas.Decision {
 			for i := range members {
@@ -278,7 +278,7 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 			return ""
 		}
 		chosen := func(v replicas.Victim) bool { return v.UID == old.GetUID() }
-		// The controller counts from the end of the pass that asked, which may have hung.
+		// The controller counts from the end of the pass that sent the request, which may have hung.
 		if !slices.ContainsFunc(d.Delete, chosen) && !slices.ContainsFunc(decide(2*expectations.Lingers).Delete, chosen) {
 			return fmt.Sprintf("set %s deletes machine %s: %s", s.GetName(), old.GetName(), d.Message)
 		}
@@ -286,8 +286,8 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 	}
 }
 
-// planDeployments says which part of a write of the deployment controller was not decided: the sizes of sets,
-// where the caches stood still meanwhile.
+// planDeployments says which part of a write of the deployment controller was not decided: the sizes of sets, if the caches did
+// not change meanwhile.
 func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t *task, old, now client.Object) string {
 	size := func(o client.Object) int { return lens.Sets().View(lens.New(), o.(S)).Replicas }
 	return func(t *task, old, now client.Object) string {
@@ -316,8 +316,8 @@ func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t 
 	}
 }
 
-// machines are those that a deployment with the selector saw. A live listing by the selector does not find
-// machines with other labels, so the deployment reads these from its cache.
+// machines are the machines that a deployment with the selector saw. A live listing by the selector does not find machines with
+// other labels, so the deployment reads these from its cache.
 func (g *observed) machines(selector labels.Selector) (out []client.Object) {
 	found := func(m client.Object) bool { return m != nil && selector.Matches(labels.Set(m.GetLabels())) }
 	listed := g.objects["Machine"]

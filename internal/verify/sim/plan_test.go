@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// TestDoubtedDeletionIsRepeated: a set that wants two of its three machines has requested the deletion of b. While
-// the outcome is unknown, the set must choose b again: deleting a, the first by rank, could leave one machine.
+// TestDoubtedDeletionIsRepeated: a set that wants two of its three machines has requested the deletion of b. While the
+// outcome is unknown, the set must choose b again: if it deleted a, the first by rank, only one machine might be left.
 func TestDoubtedDeletionIsRepeated(t *testing.T) {
 	machines := schema.GroupResource{Resource: "machines"}
 	failed, lost := apierrors.NewInternalError(errors.New("leader changed")), errReplyLost
@@ -75,8 +75,8 @@ func TestDoubtsOfAPass(t *testing.T) {
 	}
 }
 
-// TestOvertakenPass: a pass that read its set before the world went on reads its machines after that, and is
-// judged only by its live listing.
+// TestOvertakenPass: a pass read its set before the world continued, and reads its machines after that. The test judges it
+// only by its live listing.
 func TestOvertakenPass(t *testing.T) {
 	w := newWorld(1, Options{Dialect: Gardener})
 	defer w.shutdown()
@@ -118,8 +118,8 @@ func setOfThree(t *testing.T, w *World) (*process, map[string]client.Object) {
 	return nil, nil
 }
 
-// TestUndoneWriteIsGoneBy: a deployment whose machines users replace shrank its old set to zero, and a restore
-// undid that. The process does not know, and may create the new machines, but no other number of them.
+// TestUndoneWriteIsGoneBy: a deployment whose machines users replace shrank its old set to zero, and a restore undid that
+// write. The process does not know that, and may create the new machines, but no other number of them.
 func TestUndoneWriteIsGoneBy(t *testing.T) {
 	for _, tt := range []struct {
 		reason  string
@@ -156,9 +156,9 @@ func TestUndoneWriteIsGoneBy(t *testing.T) {
 	}
 }
 
-// TestWriteIsRememberedUntilItIsReadBack: the cache showed a process its write to a set before the server was
-// restored. Only a pass that read the set knows: a pass over another deployment does not drop it. World 100313200
-// of gardener.
+// TestWriteIsRememberedUntilItIsReadBack: the cache showed a process its own write to a set before the server was
+// restored. Only a pass that reads the set notices the restore: a pass over another deployment does not drop the write.
+// World 100313200 of gardener.
 func TestWriteIsRememberedUntilItIsReadBack(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -201,7 +201,7 @@ func TestWriteIsRememberedUntilItIsReadBack(t *testing.T) {
 	}
 }
 
-// twoSets lets a deployment of three make its set, and then one of another template.
+// twoSets lets a deployment of three create its set, and then a set of another template.
 func twoSets(t *testing.T, w *World) (p *process, old, fresh client.Object) {
 	t.Helper()
 	for _, p = range w.procs {
@@ -230,8 +230,8 @@ func twoSets(t *testing.T, w *World) (p *process, old, fresh client.Object) {
 	return p, old, fresh
 }
 
-// TestDoubtEnds: the API server ends a request after some time, and the choice is by rank again. The controller
-// may keep the doubt a while longer: it counts from the end of the pass that asked.
+// TestDoubtEnds: the API server ends a request after some time, and the set chooses by rank again. The controller may
+// assume a pending deletion a little longer: it counts from the end of the pass that sent the request.
 func TestDoubtEnds(t *testing.T) {
 	w := newWorld(1, Options{Dialect: Gardener})
 	defer w.shutdown()
@@ -257,7 +257,7 @@ func TestDoubtEnds(t *testing.T) {
 }
 
 // TestAdoptedSetIsDecidedAbout: the decision of a pass includes the set that it adopts. Users replace the machines
-// themselves: while the old ones exist, the new set gets none.
+// themselves: while the old machines exist, the new set gets none.
 func TestAdoptedSetIsDecidedAbout(t *testing.T) {
 	w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {
 		*c = profile{deployments: 1, strategy: rollout.OnDelete}
@@ -287,7 +287,7 @@ func TestAdoptedSetIsDecidedAbout(t *testing.T) {
 	}
 }
 
-// TestMachineThatWasTakenOutIsSeenInTheCache: a deployment lists live by its selector, and reads from its cache a
+// TestMachineThatWasTakenOutIsSeenInTheCache: a deployment lists machines live by its selector. It reads from its cache a
 // machine with other labels that was released since.
 func TestMachineThatWasTakenOutIsSeenInTheCache(t *testing.T) {
 	w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {

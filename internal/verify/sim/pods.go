@@ -23,8 +23,8 @@ func (w *World) stepPod() {
 	}
 }
 
-// podActions are the possible actions on pods: pods are created where a node has room, end where a kubelet ends
-// them, and are deleted with their node.
+// podActions are the possible actions on pods. A pod is created if a node has room, ends if a kubelet ends it, and is
+// deleted with its node.
 func (w *World) podActions() (out []func()) {
 	counts := map[string]int{}
 	for _, pod := range objects(w, &corev1.Pod{}) {

@@ -24,7 +24,7 @@ import (
 // role is the controller that a process runs.
 type role string
 
-// The roles. They are processes of their own, each with its own caches.
+// The roles. Each is a process of its own, with its own caches.
 const (
 	machineRole role = "machines"
 	setRole     role = "sets"
@@ -32,7 +32,7 @@ const (
 	orphanRole  role = "orphans"
 	nodeRole    role = "nodes"
 	healthRole  role = "health"
-	// oldHealthRole is for health checks of the older form.
+	// oldHealthRole is the controller of health checks of the older API.
 	oldHealthRole role = "old health"
 	helperRole    role = "aides"
 )
@@ -41,52 +41,52 @@ const (
 type process struct {
 	w    *World
 	role role
-	// adapter is the API that it is for.
+	// adapter is the API that the process is for.
 	adapter *adapter
 	// number is its number in names, serial its unique number.
 	number, serial int
 	views          []*store.View
 	byKind         map[*store.Kind]*store.View
-	// client and live are those of the machines' cluster, target and targetLive those of the target cluster.
+	// client and live are the clients of the machines' cluster, target and targetLive the clients of the target cluster.
 	client, target   client.Client
 	live, targetLive client.Reader
 	queue            queue
 	tasks            []*task
-	// running is the task whose code is executing.
+	// running is the task that is executing.
 	running *task
 
 	reconcile func(context.Context, reconcile.Request) (reconcile.Result, error)
-	// wakes returns the keys that a change concerns, and their delays.
+	// wakes returns the keys that a change wakes, with their delays.
 	wakes func(e store.Event) []enqueue.Request
 
-	// plans says which part of a write was not decided; nil: the simulator does not repeat these decisions. wrote
-	// is the process's last write, by UID; doubted are deletions of machines whose outcome is unknown. recalls are
-	// writes that the process may still rely on although a restored server has undone them.
+	// plans says which part of a write was not decided; nil: the simulator does not repeat these decisions. wrote is the
+	// process's last write, by UID. doubted are deletions of machines whose outcome is unknown. recalls are writes that the
+	// process may still rely on although a restore of the server has undone them.
 	plans   func(t *task, old, now client.Object) string
 	wrote   map[types.UID]client.Object
 	doubted map[request]time.Time
 	recalls recalls
-	// stalled are the views whose watch has stopped, and until when.
+	// stalled are the views whose watch has stopped, with the time at which each watch ends.
 	stalled map[*store.View]time.Time
 
-	// writes counts its writes; doomed: it has crashed and has to be restarted.
+	// writes counts the process's writes. doomed: it has crashed and must be restarted.
 	writes int
 	doomed bool
-	// deposed is when another process took over; its requests on the wire still arrive.
+	// deposed is the time at which another process became the leader. Requests on the wire still arrive.
 	deposed    *time.Time
 	leadership leadership
 	// seen is the process's knowledge of its own connectivity, nextLook the time of its next probe.
 	seen     connectivity.State
 	nextLook time.Time
-	// born is when it started. ahead is the error of its wall clock; it uses the other clock.
+	// born is the start of the process. ahead is the error of its wall clock; it uses the other clock.
 	born  time.Time
 	ahead time.Duration
 	clock *serverclock.Clock
-	// earlier: it is of the earlier version.
+	// earlier: the process is of the earlier version.
 	earlier bool
 }
 
-// task is one call of Reconcile, as a coroutine that stops wherever the rest of the world may overtake it.
+// task is one call of Reconcile. It is a coroutine that stops wherever the rest of the world may continue meanwhile.
 type task struct {
 	by      *process
 	hang    hang
@@ -95,11 +95,11 @@ type task struct {
 	started time.Time
 	result  reconcile.Result
 	err     error
-	// before is the knowledge of the process when the pass began.
+	// before is the knowledge of the process at the beginning of the pass.
 	before *judge.Pass
-	// saw is the basis of the pass; nil for controllers whose decisions the simulator does not repeat.
+	// saw are the objects on which the pass bases its decision; nil for controllers whose decisions the simulator does not repeat.
 	saw *observed
-	// removals counts the orphans whose removal this pass requested first, by place.
+	// removals counts the orphans whose removal this pass was the first to request, by place.
 	removals map[string]int
 }
 
@@ -135,7 +135,7 @@ func (w *World) start(r role, of *adapter, behind int) {
 	case fleetRole:
 		of.fleet.run(p)
 		if behind > 0 {
-			clear(w.owners.chosen) // it may not see which machines were chosen
+			clear(w.owners.chosen) // the new process may not see which machines were chosen
 		}
 	}
 	for _, v := range p.views {
@@ -149,7 +149,7 @@ func (w *World) start(r role, of *adapter, behind int) {
 
 func (p *process) name() string { return fmt.Sprintf("%s-%d", p.role, p.number) }
 
-// hear queues the keys that a change concerns.
+// hear queues the keys that a change wakes.
 func (p *process) hear(e store.Event) {
 	for _, wk := range p.wakes(e) {
 		if wk.After == 0 {
@@ -160,7 +160,7 @@ func (p *process) hear(e store.Event) {
 	}
 }
 
-// advance lets a view see up to n changes.
+// advance lets a view see up to n more changes.
 func (p *process) advance(v *store.View, n int) {
 	for range min(n, v.Behind()) {
 		e := v.Advance()
@@ -183,7 +183,7 @@ func describe(e store.Event) string {
 	return fmt.Sprintf("%s %s %s (version %s)", e.Kind.Kind, o.GetName(), verb, o.GetResourceVersion())
 }
 
-// startable are the keys for which a pass can begin. The node controller has one worker, and holds a lock while it
+// startable are the keys for which a pass can begin. The node controller has one worker, which holds a lock while it
 // reads.
 func (p *process) startable() []reconcile.Request {
 	if p.role == nodeRole && len(p.tasks) > 0 {
@@ -234,7 +234,7 @@ func (p *process) run(t *task) {
 	p.restartIfCrashed()
 }
 
-// pause lets the rest of the world overtake the running task.
+// pause lets the rest of the world continue while the running task stops.
 func (p *process) pause() {
 	t := p.running
 	p.checkLeadership()

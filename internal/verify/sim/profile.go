@@ -12,8 +12,8 @@ import (
 // fault is one kind of misbehaviour of the world.
 type fault int
 
-// The faults. Those of the API server and of the infrastructure come before
-// the effect, after it (the reply is lost), or long before it (the reply is
+// The faults. A fault of the API server or of the infrastructure comes before the
+// effect, after the effect (the reply is lost), or long before the effect (the reply is
 // lost and the effect comes late).
 const (
 	apiFails fault = iota
@@ -38,35 +38,35 @@ const (
 	faults
 )
 
-// The faults that worlds got later.
+// The faults that were added later.
 const (
 	// cloudCut: a listing ends early.
 	cloudCut fault = faults + iota
 	allFaults
 )
 
-// profile describes the world of a seed. Every seed has only some of the faults, so that one does not hide
+// profile describes the world of a seed. Each seed has only some of the faults, so that no fault hides
 // another.
 type profile struct {
-	// percent is how likely each fault is where it may occur.
+	// percent is the probability of each fault where it may occur.
 	percent [allFaults]int
 	cloud   cloud.Traits
 	// viewLag bounds the delay of informers.
 	viewLag time.Duration
-	// pausePercent is how likely the rest of the world overtakes a controller at a call.
+	// pausePercent is the probability that the rest of the world continues during a controller's call.
 	pausePercent int
-	// sets and singles are how many of each exist at the beginning.
+	// sets and singles are the numbers of sets and of machines without a set at the beginning.
 	sets, singles int
-	// tokens: nodes join with bootstrap tokens. ccm: a node gets its provider ID only after it joined. groups: the
-	// machines of a set belong to a group.
+	// tokens: nodes join with bootstrap tokens. ccm: a node gets its provider ID only after it has joined. groups: the machines of
+	// a set belong to a group.
 	tokens, ccm, groups bool
-	// apps is how many workloads there are, budgets whether they have PodDisruptionBudgets.
+	// apps is the number of workloads, budgets says whether they have PodDisruptionBudgets.
 	apps    int
 	budgets bool
-	// deployments is how many exist at the beginning; a world that begins without deployments never has any.
-	// strategy is that of all of them, guarded says that they take precautions; empty and false: drawn at random.
-	// busy is the percentage of additional steps that change a deployment; grown says that the world is at rest,
-	// and about to roll, when the faults begin.
+	// deployments is their number at the beginning; a world that begins without deployments never has any. strategy is the strategy
+	// of all deployments, guarded says that they have precautions; empty and false: drawn at random. busy is the percentage of
+	// additional steps that change a deployment. grown: when the faults begin, the world is at rest and about to roll
+	// out.
 	deployments int
 	strategy    rollout.Strategy
 	guarded     bool
@@ -76,19 +76,19 @@ type profile struct {
 	wider
 }
 
-// wider has the later parts of a profile. They are drawn from a source of their own, so that a seed keeps its
-// meaning.
+// wider has the parts of a profile that were added later. They are drawn from a random source of their own, so that the world
+// of a seed does not change.
 type wider struct {
-	// apart: the machines join another cluster than the one that has their objects.
+	// apart: the machines join another cluster than the cluster of their objects.
 	apart bool
-	// collects: a collector looks for instances without a machine, with the policy `orphans`, and machines with an
-	// instance are lost. trouble is the percentage of steps that are a trouble.
+	// collects: a collector looks for instances without a machine, with the policy `orphans`, and machines that have an instance
+	// are lost. trouble is the percentage of steps that cause a trouble.
 	collects bool
 	orphans  orphan.Policy
 	trouble  int
 	// outages: API servers are unreachable for some time, and processes probe them.
 	outages bool
-	// denials: during an outage they answer and deny every request. Only settings have that, not seeds.
+	// denials: during an outage the API servers answer and deny every request. Only settings have it, not seeds.
 	denials bool
 	// volumes: pods have volumes, which take the time `attach` to attach or detach.
 	volumes bool
@@ -112,8 +112,8 @@ type wider struct {
 
 // impatience says how long drains and hooks may take.
 type impatience struct {
-	// drains is the drain timeout of all machines, where their API has one; tight says that no budget ever allows
-	// an eviction; hooks is for how long a hook may stop a step before the machine reports it. Zero: the default.
+	// drains is the drain timeout of all machines, if their API has one. tight: no budget ever allows an eviction. hooks is how
+	// long a hook may stop a step before the machine reports it. Zero: the default.
 	drains, hooks time.Duration
 	tight         bool
 }
@@ -124,7 +124,7 @@ func (i *impatience) draw(r *rand.Rand) {
 	i.tight = r.IntN(6) == 0
 }
 
-// widen draws the later parts.
+// widen draws the parts that were added later.
 func (c *profile) widen(r *rand.Rand) {
 	for f := faults; f < allFaults; f++ {
 		if r.IntN(2) == 0 {
@@ -144,12 +144,12 @@ func (c *profile) widen(r *rand.Rand) {
 	}
 	c.impatience.draw(r)
 	if c.clockwork.draw(r); c.clockwork.set {
-		// A process whose clock is an hour behind creates tokens that have expired, and cannot know.
+		// A process whose clock is an hour behind creates tokens that have expired, and cannot notice that.
 		c.trouble, c.tokens = max(c.trouble, 2), false
 	}
 }
 
-// usual is how likely a fault is, in percent, where a seed has it.
+// usual is the probability of each fault, in percent, in the worlds of seeds that have the fault.
 var usual = [allFaults]int{
 	apiFails: 8, apiBusy: 5, apiLost: 10, apiLate: 6,
 	cloudFails: 10, cloudThrottled: 8, cloudDenied: 8, cloudExhausted: 20, cloudHalf: 20, cloudLost: 25, cloudLate: 15,

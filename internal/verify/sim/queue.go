@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// queue is a work queue: it holds a key once, and one worker at a time handles it.
+// queue is a work queue. It holds each key once, and one worker at a time handles a key.
 type queue struct {
 	ready    map[reconcile.Request]bool
 	busy     map[reconcile.Request]bool
@@ -31,7 +31,7 @@ func newQueue() queue {
 
 func (q *queue) add(key reconcile.Request) { q.ready[key] = true }
 
-// addAt adds the key later. Of several times the earliest counts, as in a
+// addAt adds the key later. If it gets several times, the earliest counts, as in a
 // delaying queue.
 func (q *queue) addAt(key reconcile.Request, at time.Time) {
 	if old, ok := q.timers[key]; !ok || at.Before(old) {
@@ -49,7 +49,7 @@ func (q *queue) fire(now time.Time) {
 	}
 }
 
-// startable are the keys that can be worked on, in order.
+// startable are the keys for which work can begin, in order.
 func (q *queue) startable() (out []reconcile.Request) {
 	for key := range q.ready {
 		if !q.busy[key] {

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// patience is how long the world may take to come to rest: longer than the longest timeouts (2 h of draining,
-	// 10 min of health, 20 min of joining).
+	// patience is how long the world may take to come to rest. It is longer than the longest timeouts (2 h for a drain,
+	// 10 min for health, 20 min for a join).
 	patience = 8 * time.Hour
-	// restTime is for how long no write may happen at rest, mostPasses bounds the passes in that time.
+	// restTime is how long the world is watched at rest: no write may happen. mostPasses bounds the passes in that time.
 	restTime   = time.Hour
 	mostPasses = 2000
-	// healthEvery is how often users delete machines that cannot recover, in the dialect that leaves that to
+	// healthEvery is how often users delete machines that cannot recover, in the dialect whose controllers leave that to
 	// users.
 	healthEvery = 20 * time.Minute
 )
 
-// quiesce is the time after the faults.
+// quiesce is the time after the faults have stopped.
 func (w *World) quiesce() {
 	w.tracef("world", "the faults stop")
 	w.finishUnderWay()
@@ -41,7 +41,7 @@ func (w *World) quiesce() {
 	w.watchPermanentFault()
 	w.rest()
 	w.endPermanentFault()
-	w.restoreClasses() // machines that could not be repaired may still name one
+	w.restoreClasses() // machines that could not be repaired may still name a class
 	clearPlaces(w)
 	w.deleteAll()
 	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.giveCredentials(); w.removeUnowned() })
@@ -66,7 +66,7 @@ func (w *World) finishUnderWay() {
 	}
 }
 
-// converge lets the world go on by itself until nothing remains to be done.
+// converge lets the world continue by itself until nothing remains to be done.
 func (w *World) converge(statement string, remains func() string, intervene func()) bool {
 	end, nursing := w.now.Add(patience), w.now.Add(healthEvery)
 	for range w.mostRounds() {
@@ -99,7 +99,7 @@ func (w *World) converge(statement string, remains func() string, intervene func
 	return false
 }
 
-// mostRounds bounds the work to come to rest. A permanent fault causes retries all that time;
+// mostRounds bounds the work until the world is at rest. A permanent fault causes retries all that time;
 // [World.watchPermanentFault] judges how often.
 func (w *World) mostRounds() int {
 	most := 5000 + 20*w.profile.many
@@ -109,7 +109,7 @@ func (w *World) mostRounds() int {
 	return most
 }
 
-// workOnce lets every actor do all that it can do now, once, and reports whether any could.
+// workOnce lets every actor once do all that it can do now, and reports whether any actor could do anything.
 func (w *World) workOnce() bool {
 	did := false
 	for _, p := range slices.Clone(w.procs) {
@@ -132,7 +132,7 @@ func (w *World) workOnce() bool {
 func (w *World) unsettled() string {
 	for _, p := range w.procs {
 		if n := w.failing(p); n > 0 {
-			return fmt.Sprintf("%s has to repeat %d passes that failed", p.name(), n)
+			return fmt.Sprintf("%s still has to repeat %d failed passes", p.name(), n)
 		}
 	}
 	for _, i := range w.cloud.Existing("") {
@@ -142,11 +142,11 @@ func (w *World) unsettled() string {
 	}
 	for _, m := range w.machines() {
 		if w.owners.chosen[m.GetUID()] && m.GetDeletionTimestamp() == nil && w.deploymentOfMachine(m) && !w.hopeless(m) {
-			return fmt.Sprintf("machine %s, which an autoscaler wanted gone, is there", m.GetName())
+			return fmt.Sprintf("machine %s, which an autoscaler chose for deletion, still exists", m.GetName())
 		}
 	}
 	if name := w.machineToRepair(); name != "" {
-		return fmt.Sprintf("machine %s is still to be restarted by others", name)
+		return fmt.Sprintf("machine %s still has to be restarted by the external controller", name)
 	}
 	return w.judge.Unsettled()
 }
@@ -157,11 +157,11 @@ func (w *World) deploymentOfMachine(m client.Object) bool {
 	return s != nil && w.deploymentOf(s) != nil
 }
 
-// intervene does the work of users: they delete machines that cannot recover, where no controller does, and
-// continue rollouts that wait for a user.
+// intervene does the work of users: they delete machines that cannot recover and that no controller deletes, and continue
+// rollouts that wait for a user.
 func (w *World) intervene() {
 	w.each(w.interveneInRollouts)
-	w.removeForeignFinalizers(false) // a set with a deployment may have adopted objects that they hold
+	w.removeForeignFinalizers(false) // a set with a deployment may have adopted objects with such finalizers
 	w.giveCredentials()
 	cloudModel{w}.freeNames()
 	w.each(w.keepPlaces)
@@ -179,23 +179,23 @@ func (w *World) deleteUnhealthyMachines() {
 	for _, m := range w.store.All(w.adapter.machine) {
 		if m.GetDeletionTimestamp() == nil && !w.judge.Well(m) && !w.hopeless(m) {
 			w.deleteObject(m)
-			w.does("deletes machine %s, which is beyond help", m.GetName())
+			w.does("deletes machine %s, which cannot recover", m.GetName())
 		}
 	}
 }
 
-// longestDelay is the longest delay of controllers: a set that is woken often waits half a second, a kubelet that
-// has stopped is noticed after its grace period, and a failed look-up of an instance is repeated after 5 minutes.
+// longestDelay is the longest delay of controllers. A set that is woken often waits half a second, the cluster notices a
+// stopped kubelet after its grace period, and a failed look-up of an instance is repeated after 5 minutes.
 const longestDelay = 6 * time.Minute
 
-// waitOutDelays waits for these.
+// waitOutDelays waits until all delays of controllers have passed.
 func (w *World) waitOutDelays() {
 	long := longestDelay
 	if w.profile.repaired || w.hasOldChecks() || w.hasRemediationRequests() {
-		long += repairsEvery // a machine was annotated again before its node was ready
+		long += repairsEvery // the external controller may restart a machine again that was annotated before its node was ready
 	}
 	if w.profile.denials {
-		long += 30 * time.Minute // a pass records the identity of the target that was denied before
+		long += 30 * time.Minute // a pass records the target's identity, which it could not read before
 	}
 	if w.hasRemediationRequests() {
 		long += time.Hour // a check with requests reports its remedies of the last hour
@@ -203,7 +203,7 @@ func (w *World) waitOutDelays() {
 	w.until(w.now.Add(long))
 }
 
-// rest checks that no write happens while nothing changes but heartbeats.
+// rest checks that no write except heartbeats happens while nothing changes.
 func (w *World) rest() {
 	if w.profile.permanent != "" || w.judge.MayStillWrite() {
 		return
@@ -239,8 +239,8 @@ func (w *World) rest() {
 	}
 }
 
-// askedSince counts the certificate requests of kubelets without a machine: each may be reported once for each
-// API.
+// askedSince counts the certificate requests of kubelets without a machine: the controllers may report each request once
+// for each API.
 func (w *World) askedSince(start time.Time) (n int) {
 	for _, r := range objects(w, &certificatesv1.CertificateSigningRequest{}) {
 		if !r.CreationTimestamp.Time.Before(start.Truncate(time.Second)) {

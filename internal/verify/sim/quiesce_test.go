@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestBreathOutlastsALook: a machine reports an unknown instance until its next look-up, which may come late after
-// the last fault. The world is not at rest before.
+// TestBreathOutlastsALook: a machine reports an unknown instance until its next look-up, which may come long after the last
+// fault. The world is not at rest before that look-up.
 func TestBreathOutlastsALook(t *testing.T) {
 	for name, p := range map[string]lifecycle.Policy{
 		Gardener:  gardener.Machines{}.Policy(&v1alpha1.Machine{}),
@@ -22,7 +22,7 @@ func TestBreathOutlastsALook(t *testing.T) {
 	} {
 		for _, kind := range []provider.Kind{provider.Transient, provider.Denied} {
 			w := lifecycle.World{Instances: lifecycle.Instances{Err: provider.Errorf(kind, "no answer")}, Retry: lifecycle.Retry{Failures: 100}}
-			p.Targetless = true // nothing but the look is waited for
+			p.Targetless = true // nothing but the look-up is pending
 			m := lifecycle.Machine{HasFinalizer: true, Recorded: lifecycle.Recorded{Provisioned: true}, Stage: lifecycle.StageRunning}
 			again := lifecycle.Decide(time.Time{}, m, w, p).After
 			if again <= 0 || longestDelay < again+time.Second {

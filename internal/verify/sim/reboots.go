@@ -49,7 +49,7 @@ func (w *World) openPower() {
 	}
 }
 
-// reboot makes a kubelet silent. It returns healthy, or as it was, or never.
+// reboot makes a kubelet silent. The kubelet returns healthy, returns as it was, or never returns.
 func (w *World) reboot(k *kubelet) {
 	k.stalled = w.now.Add(time.Duration(w.between(15, 150)) * time.Second)
 	n := w.roll(10)
@@ -62,7 +62,7 @@ func (w *World) reboot(k *kubelet) {
 	w.tracef("cloud", "instance %s of %s REBOOTS, well %v, lost %v", k.on.ID, k.on.Name, n < 6, n >= 6 && n < 8)
 }
 
-// restarting makes worlds in which every sick machine is rebooted first.
+// restarting makes worlds in which checks have every unhealthy machine rebooted first.
 func restarting(power cloud.Power) func(*profile) {
 	return func(c *profile) {
 		healthSetting(c)
@@ -70,7 +70,7 @@ func restarting(power cloud.Power) func(*profile) {
 	}
 }
 
-// rebootMutants reboot what they may not.
+// rebootMutants reboot machines that they must not reboot.
 func rebootMutants() []Mutation {
 	return []Mutation{
 		{
@@ -93,7 +93,7 @@ func rebootMutants() []Mutation {
 	}
 }
 
-// unasked hides that a reboot was ever asked for.
+// unasked hides that a reboot was ever requested.
 func unasked(o client.Object) (hide bool) {
 	if _, asked := o.GetAnnotations()[dialect.RebootRequestAnnotation]; asked {
 		dialect.SetAnnotation(o, dialect.RebootRequestAnnotation, "")
@@ -101,7 +101,7 @@ func unasked(o client.Object) (hide bool) {
 	return false
 }
 
-// unaskedReader hides the same from who reads the API server itself.
+// unaskedReader hides it from clients that read the API server directly.
 type unaskedReader struct{ client.Reader }
 
 // Get implements [client.Reader].

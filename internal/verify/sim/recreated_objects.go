@@ -18,12 +18,12 @@ const maxRecreations = 1
 
 // recreated are objects that were recreated from a backup, as Velero does: they have other UIDs.
 type recreated struct {
-	// successors maps an instance's ID to the UID of the recreated machine that has it recorded.
+	// successors maps the ID of an instance to the UID of the recreated machine that has recorded the instance.
 	successors map[string]string
 	// all counts how often all objects were recreated.
 	all int
-	// lost are the machines that were lost and are in a backup. asked are the IDs of the instances that the
-	// collector asked to remove.
+	// lost are the machines that were lost and are in a backup. asked are the IDs of the instances whose removal the collector
+	// requested.
 	lost  []client.Object
 	asked []string
 }
@@ -32,16 +32,16 @@ type recreated struct {
 type recreationProfile struct {
 	// recreates: machines, sets and deployments are deleted by force and recreated with other UIDs.
 	recreates bool
-	// recreatesLate: machines with two instances are lost and recreated much later. killsRecorded: their recorded
-	// instances die instead, while the others are removed. Only settings have them, not seeds.
+	// recreatesLate: machines with two instances are lost and recreated much later. killsRecorded: instead, the recorded
+	// instances of such machines die while the others are removed. Only settings have them, not seeds.
 	recreatesLate, killsRecorded bool
 }
 
 func (r *recreationProfile) draw(rng *rand.Rand) { r.recreates = rng.IntN(8) == 0 }
 
-// settleRecreation makes the rest of a world fit. Other restores would restore UIDs as well, and kubemark
-// identifies its instances by UID. A machine that is restored without our finalizer and deleted before it has one
-// again cannot get one: a foreign finalizer then hides its instance from every controller, and must not do so for
+// settleRecreation adapts the rest of a world. Other restores would restore UIDs as well, and kubemark identifies its
+// instances by UID. A machine may be restored without our finalizer and deleted before it has one again. It then cannot get
+// one: if a foreign finalizer keeps it, its instance is hidden from every controller, so that finalizer must not stay for
 // ever.
 func (c *profile) settleRecreation() {
 	if c.recreates {
@@ -62,8 +62,8 @@ func (w *World) recreationActions() []func() {
 	return []func(){w.recreateMachine, w.recreateMachine, w.recreateAll}
 }
 
-// recordedInstance returns an instance that a machine has recorded, and that machine, which has no controller and
-// is not being deleted; nil if none exists.
+// recordedInstance returns an instance that a machine has recorded, and that machine; nil if no such machine exists. The machine has no
+// controller and is not being deleted.
 func (w *World) recordedInstance() (*cloud.Machine, client.Object) {
 	var fit []*cloud.Machine
 	for _, i := range w.cloud.Existing("") {
@@ -101,7 +101,7 @@ func (w *World) delayedRemoval(p *process, c cloud.Call) error {
 	return provider.Errorf(provider.Transient, "internal error in zone 1")
 }
 
-// killRecorded kills the recorded instance of a machine whose other instance the collector asked to remove.
+// killRecorded kills the recorded instance of a machine while the collector removes the machine's other instance.
 func (w *World) killRecorded() {
 	second := func(i *cloud.Machine) bool {
 		return slices.ContainsFunc(w.cloud.Existing(i.UID), func(o *cloud.Machine) bool { return o != i && slices.Contains(w.recreated.asked, o.ID) })
@@ -114,7 +114,7 @@ func (w *World) killRecorded() {
 	w.cloud.Kill(i)
 }
 
-// restoreMachine recreates a machine whose instance the collector asked to remove.
+// restoreMachine recreates a machine whose instance the collector has asked to remove.
 func (w *World) restoreMachine() {
 	var fit []client.Object
 	for _, m := range w.recreated.lost {
@@ -138,8 +138,8 @@ func (w *World) recreateMachine() {
 	}
 }
 
-// recreateAll recreates all objects that users created, and what these created. A deletion is undone, but the
-// status keeps what it says of it.
+// recreateAll recreates all objects that users created, and the objects that these created. A deletion is undone, but the
+// status still reports it.
 func (w *World) recreateAll() {
 	if w.recreated.all >= maxRecreations || !w.chance(30) {
 		return
@@ -168,9 +168,9 @@ func (w *World) forceDelete(all ...client.Object) {
 	}
 }
 
-// createAgain recreates objects, owners first, with or without their finalizers and their status.
+// createAgain recreates objects, owners first, with or without their finalizers and status.
 func (w *World) createAgain(all ...client.Object) {
-	// The judge knows no former UID, and needs one to judge how long a process has watched an object.
+	// The judge does not know former UIDs, and needs a UID to judge how long a process has watched an object.
 	finalizers, status := w.chance(50), w.chance(70) && !w.looks()
 	finalizers = finalizers || w.profile.recreatesLate // a machine without finalizers would leave its instances behind
 	owners, successors := w.roll(3), map[types.UID]types.UID{}
@@ -184,7 +184,7 @@ func (w *World) createAgain(all ...client.Object) {
 			c.SetFinalizers(nil)
 		}
 		now, err := w.store.Create(c)
-		w.must("make an object anew", err)
+		w.must("create an object again", err)
 		if status {
 			c.SetUID(now.GetUID())
 			now, err = w.store.Update(c, "status")
@@ -196,8 +196,8 @@ func (w *World) createAgain(all ...client.Object) {
 	}
 }
 
-// references are the restored owner references of o: to an existing owner, or else none (0), the former ones (1),
-// or those of the recreated owner (2).
+// references are the restored owner references of o: the references to an existing owner, or else none (0), the former
+// references (1), or references to the recreated owner (2).
 func (w *World) references(o client.Object, how int, successors map[types.UID]types.UID) []metav1.OwnerReference {
 	refs := slices.Clone(o.GetOwnerReferences())
 	if w.setOf(o) != nil || w.deploymentOf(o) != nil || how == 1 {
@@ -212,8 +212,8 @@ func (w *World) references(o client.Object, how int, successors map[types.UID]ty
 	return refs
 }
 
-// transferInstances notes the owners of a recreated machine's instances: it owns the recorded one. The others
-// belong to no machine.
+// transferInstances records the owners of a recreated machine's instances. The recreated machine owns the instance that it has
+// recorded. The other instances belong to no machine.
 func (w *World) transferInstances(was, now client.Object) {
 	delete(w.owners.chosen, was.GetUID())
 	if w.store.KindOf(was) != w.store.KindOf(w.adapter.machine) {
@@ -231,7 +231,7 @@ func (w *World) transferInstances(was, now client.Object) {
 	}
 }
 
-// uidOf is the UID of the machine that has i recorded or that i was created for.
+// uidOf is the UID of the machine that has recorded i, or for which i was created.
 func (w *World) uidOf(i *cloud.Machine) string {
 	if heir := w.recreated.successors[i.ID]; heir != "" {
 		return heir
@@ -239,7 +239,7 @@ func (w *World) uidOf(i *cloud.Machine) string {
 	return i.UID
 }
 
-// uidOfPart is the same for a part. A part without an instance belongs to no recreated machine.
+// uidOfPart is the UID of the machine of a part. A part without an instance belongs to no recreated machine.
 func (w *World) uidOfPart(p *cloud.Part) string {
 	for _, i := range w.cloud.Existing(p.UID) {
 		if p.UID != "" && w.recreated.successors[i.ID] != "" {

@@ -16,8 +16,8 @@ func recreationSetting(c *profile) {
 	c.percent, c.cloud.Lag, c.trouble = [allFaults]int{}, 0, 20
 }
 
-// recreationMutants are defects that show only with machines whose instances carry another UID. The guards against
-// empty answers of a cloud keep this defect from losing anything.
+// recreationMutants are defects that show only if the instances of machines carry another UID. The guards against empty
+// answers of a cloud prevent that this defect loses an instance.
 func recreationMutants() []Mutation {
 	return []Mutation{{
 		Name: "an instance is known by its UID alone", Setting: recreationSetting,

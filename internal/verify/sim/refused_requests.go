@@ -15,7 +15,7 @@ import (
 
 // refusalProfile says which requests API servers refuse.
 type refusalProfile struct {
-	// overloads: for some time they refuse most requests of one sort, or of all, and report when to retry.
+	// overloads: for some time they refuse most requests of one verb, or of all, and report when to retry.
 	overloads bool
 	// forbids: for some time a webhook denies changes of one kind by one verb.
 	forbids bool
@@ -23,7 +23,7 @@ type refusalProfile struct {
 
 func (s *refusalProfile) draw(r *rand.Rand) { s.overloads, s.forbids = r.IntN(6) == 0, r.IntN(5) == 0 }
 
-// retries is how often budgets may refuse an eviction, where a controller must tell that from an overloaded
+// retries is how often budgets may refuse an eviction. A controller must distinguish such a refusal from an overloaded
 // server; nil: the default.
 func (s refusalProfile) retries() *int32 {
 	if !s.overloads {
@@ -40,7 +40,7 @@ type refusals struct {
 	account  account
 }
 
-// overload is that of an API server, which refuses so many percent of the requests of a sort.
+// overload is the overload of an API server, which refuses a percentage of the requests of a sort.
 type overload struct {
 	of      *store.Store
 	sort    string
@@ -48,15 +48,15 @@ type overload struct {
 	until   time.Time
 }
 
-// denial denies a verb on a kind, as forbidden or as invalid.
+// denial denies a verb on a kind, with the reason Forbidden or Invalid.
 type denial struct {
 	kind, verb string
 	invalid    bool
 	until      time.Time
 }
 
-// sortOf is the sort of a request for API servers and webhooks: its verb. A patch is an update, and a subresource
-// is a sort of its own.
+// sortOf is the sort of a request for API servers and webhooks: its verb. A patch counts as an update, and a subresource
+// has a sort of its own.
 func sortOf(c store.Call) string {
 	switch {
 	case c.Part != "":

@@ -33,14 +33,14 @@ func (p *remediationProfile) draw(r *rand.Rand) { p.remediates = r.IntN(2) == 0 
 // hasRemediationRequests reports whether this world has remediation requests.
 func (w *World) hasRemediationRequests() bool { return w.profile.checks && w.profile.remediates }
 
-// remediationGroup is the API of the external controller that repairs machines.
+// remediationGroup is the API group of the external controller that repairs machines.
 var remediationGroup = schema.GroupVersion{Group: "repairs.example.com", Version: "v1"}
 
 // templateName is the name of the only template.
 const templateName = "restart"
 
-// remediationRequest is one request, remediationTemplate the template of some. Health checks know
-// neither as a type.
+// remediationRequest is a request, remediationTemplate is the template of requests. Health checks have no Go type for
+// either.
 type (
 	remediationRequest struct {
 		metav1.TypeMeta   `json:",inline"`
@@ -146,7 +146,7 @@ func (w *World) machineOfRequest(p *remediationRequest) client.Object {
 	return nil
 }
 
-// requestActions are the external controller's possible actions: it restarts the machine's instance, ignores a
+// requestActions are the possible actions on requests. The external controller restarts the machine's instance, ignores the
 // request, or deletes it unhandled. The garbage collector deletes the request of a machine that does not exist.
 func (w *World) requestActions() (out []func()) {
 	if !w.hasRemediationRequests() {
@@ -155,7 +155,7 @@ func (w *World) requestActions() (out []func()) {
 	for _, p := range objects(w, &remediationRequest{}) {
 		if w.machineOfRequest(p) == nil {
 			out = append(out, func() {
-				w.tracef("garbage collector", "deletes the request about %s, which is gone", p.Name)
+				w.tracef("garbage collector", "deletes the request about %s, which does not exist", p.Name)
 				w.must("delete a request", w.store.Delete(p, client.DeleteOptions{}))
 			})
 		}
@@ -214,7 +214,7 @@ func typed(o runtime.Object) (client.Object, *unstructured.Unstructured) {
 	return &remediationTemplate{}, u
 }
 
-// untyped puts o into u.
+// untyped writes o into u.
 func untyped(o runtime.Object, u *unstructured.Unstructured) error {
 	kind := u.GroupVersionKind()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)

@@ -8,15 +8,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// settings are worlds that soon show defects which are rare in drawn worlds, by the names in
-// internal/verify/mutants. The product keeps its promises in them as in all others.
+// settings are worlds that soon show defects that are rare in worlds drawn from seeds, by their names in
+// internal/verify/mutants. The product keeps its promises in them, too.
 var settings = map[string]func(*profile){
 	// Another process takes over in the middle of a creation, and users delete the machine.
 	"succession": func(c *profile) {
 		quiet(c)
 		c.viewLag, c.pausePercent, c.takeovers, c.trouble = 0, 40, true, 20
 	},
-	// A creation got no reply, and the cloud refuses its spec from then on.
+	// A creation gets no reply, and the cloud refuses its spec from then on.
 	"refused specs": func(c *profile) {
 		quiet(c)
 		c.edits, c.takeovers, c.cloud.Demanding, c.trouble, c.percent[cloudLost] = true, true, true, 20, 60
@@ -25,18 +25,18 @@ var settings = map[string]func(*profile){
 		quiet(c)
 		c.edits, c.versions, c.cloud.Demanding, c.trouble, c.percent[cloudLost] = true, true, true, 20, 60
 	},
-	// Users and sets delete machines that caches still show for long.
+	// Users and sets delete machines that caches continue to show for long.
 	"old caches": func(c *profile) {
 		quiet(c)
 		c.sets, c.singles, c.viewLag = 3, 0, 30*time.Second
 	},
-	// Watches of some kinds stop, while checks use the others.
+	// Watches of some kinds stop, while checks use the other kinds.
 	"stalled checks": func(c *profile) {
 		healthSetting(c)
 		c.frail, c.stalls, c.tokens, c.trouble = false, true, false, 30
 		c.viewLag, c.pausePercent, c.cloud.Boot, c.percent[instanceDies] = 0, 0, 0, 100
 	},
-	// Instances die one by one, and machines have second ones, which are collected as fast as can be.
+	// Instances die one by one, and machines have second instances, which are collected as fast as possible.
 	"dying doubles": func(c *profile) {
 		quiet(c)
 		lostMachineSetting(c)
@@ -49,14 +49,14 @@ var settings = map[string]func(*profile){
 		c.collects, c.recreatesLate, c.killsRecorded, c.trouble = true, true, true, 20
 		careless(&c.orphans)
 	},
-	// The collector looks more often than its grace asks for.
+	// The collector lists more often than its quarantine requires.
 	"frequent listings": func(c *profile) {
 		quiet(c)
 		lostMachineSetting(c)
 		careless(&c.orphans)
 		c.orphans.Period = 20 * time.Second
 	},
-	// A process begins with caches that show machines which were deleted while its predecessor led.
+	// A process begins with caches that show machines that were deleted while its predecessor led.
 	"old successions": func(c *profile) {
 		quiet(c)
 		c.viewLag, c.takeovers, c.trouble, c.pausePercent, c.percent[cloudExhausted] = 30*time.Second, true, 15, 10, 60
@@ -65,7 +65,7 @@ var settings = map[string]func(*profile){
 		certificateSetting(c)
 		c.viewLag, c.percent[apiFails] = 30*time.Second, 30
 	},
-	// API servers are restored to a state before the deletion of a machine, which caches still show.
+	// API servers are restored to a state before the deletion of a machine, and caches still show the deletion.
 	"undone": func(c *profile) {
 		quiet(c)
 		c.restores, c.apart, c.trouble, c.viewLag = true, true, 40, 30*time.Second
@@ -81,7 +81,7 @@ var settings = map[string]func(*profile){
 		c.apps, c.viewLag, c.pausePercent, c.cloud.Boot, c.percent[cloudThrottled] = 20, 0, 0, 0, 95
 		c.hostile, c.trouble = true, 40
 	},
-	// Writes arrive after users have changed the deployment again.
+	// Writes arrive late, after users have changed the deployment again.
 	"late writes": func(c *profile) {
 		rollsOnly(rollout.Recreate)(c)
 		c.percent = [allFaults]int{apiLate: 50}
@@ -96,7 +96,7 @@ var settings = map[string]func(*profile){
 		quiet(c)
 		c.neighbours, c.cloud.ByName, c.trouble = true, true, 20
 	},
-	// API servers are out of reach again and again, while nodes are lost.
+	// API servers become unreachable again and again while nodes are lost.
 	"many outages": func(c *profile) {
 		quiet(c)
 		c.outages, c.frail, c.apart, c.sets, c.trouble = true, true, true, 2, 15
@@ -108,14 +108,14 @@ var settings = map[string]func(*profile){
 		c.deployments, c.singles, c.grown, c.strategy = 1, 0, true, rollout.Rolling
 		c.busy, c.dallies, c.percent[apiLate], c.percent[nodeStalls] = 40, true, 60, 100
 	},
-	// Users change a deployment often, and its sets see their sizes late: watches stop besides.
+	// Users change a deployment often, and the sets see their sizes late. Watches stop in addition.
 	"late sizes": func(c *profile) {
 		quiet(c)
 		c.deployments, c.singles, c.grown, c.strategy = 1, 0, true, rollout.Rolling
 		c.busy, c.viewLag, c.pausePercent, c.cloud.Boot = 40, 30*time.Second, 40, 0
 		c.stalls, c.trouble = true, 15
 	},
-	// All nodes are deleted at once, and return.
+	// All nodes are deleted at once and return.
 	"no nodes": func(c *profile) {
 		healthSetting(c)
 		c.frail, c.deletesAllNodes = false, true
@@ -127,7 +127,7 @@ var settings = map[string]func(*profile){
 		c.percent[neverJoins] = 100
 		c.orphans.Limit.Percent, c.orphans.PerHour = 100, 1000
 	},
-	// All machines were lost, and listings end early while only the collector knows of their instances.
+	// All machines were lost. Listings end early, while only the collector knows of the machines' instances.
 	"forsaken": func(c *profile) {
 		quiet(c)
 		c.collects, c.losesAllObjects, c.trouble, c.pausePercent, c.percent[cloudCut] = true, true, 5, 0, 70
@@ -210,7 +210,7 @@ func quiet(c *profile) {
 	c.cloud.Lag, c.orphans = 0, carefulPolicy()
 }
 
-// Settings are the settings' names.
+// Settings are the names of the settings.
 func Settings() []string { return slices.Sorted(maps.Keys(settings)) }
 
 // Setting returns a mutation that changes only the world; false: no setting has the name.

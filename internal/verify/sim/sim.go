@@ -10,8 +10,8 @@
 // more, and leave nothing behind when everything is deleted.
 //
 // Every step of a run draws from a source of its own, which depends on the seed
-// and the step's number only. Leaving a step out therefore does not change what
-// the others, which is how a failing run is shrunk.
+// and the step's number only. Leaving out a step therefore does not change what the
+// other steps do. This is how a failing run is shrunk.
 package sim
 
 import (
@@ -38,29 +38,29 @@ type Options struct {
 	// Steps is how many steps the world takes before the faults stop; zero
 	// means [DefaultSteps].
 	Steps int
-	// Cloud is what the cloud is like: one of [Clouds], or [NoCloud]; empty: as the seed
-	// has it.
+	// Cloud names the cloud that the world's cloud resembles: one of [Clouds], or [NoCloud];
+	// empty: the seed decides.
 	Cloud string
 	// Mutation is a deliberate defect; nil: none.
 	Mutation *Mutation
 	// Trace keeps one line per event.
 	Trace bool
 
-	// only are the steps to take; nil: all.
+	// only are the steps to take; nil: all steps.
 	only []int
 	// calm are steps without faults.
 	calm map[int]bool
 }
 
-// DefaultSteps is long enough for a set of machines to be born, scaled,
-// disturbed and replaced.
+// DefaultSteps is enough to create, scale, disturb and replace a set of
+// machines.
 const DefaultSteps = 400
 
 // Violation is a broken promise.
 type Violation struct {
-	// Statement names the promise, Detail says what happened.
+	// Statement names the promise, Detail describes the breach.
 	Statement, Detail string
-	// Step is in which step it came out; -1: after the faults stopped.
+	// Step is the step in which the promise was broken; -1: after the faults stopped.
 	Step int
 }
 
@@ -70,17 +70,17 @@ func (v Violation) String() string { return v.Statement + ": " + v.Detail }
 type Result struct {
 	Seed    uint64
 	Dialect string
-	// Cloud is what the cloud was like: one of [Clouds], or [NoCloud].
+	// Cloud is the cloud that the world's cloud resembled: one of [Clouds], or [NoCloud].
 	Cloud string
-	// Violation is the first broken promise; nil when all were kept.
+	// Violation is the first broken promise; nil if all were kept.
 	Violation *Violation
-	// Trace has one line per event, if it was asked for.
+	// Trace has one line per event, if the options request it.
 	Trace []string
 	// Reconciles, Writes and CloudCalls count what the controllers did;
 	// Virtual is how much time passed in the world.
 	Reconciles, Writes, CloudCalls int
 	Virtual                        time.Duration
-	// Steps is how many steps the run was asked to take.
+	// Steps is the requested number of steps.
 	Steps int
 }
 
@@ -141,8 +141,8 @@ type shrinker struct {
 	budget int
 }
 
-// fails reports whether the run still breaks the same promise, and does so on
-// the same side of the end of the faults: what comes after it makes traces long.
+// fails reports whether the run breaks the same promise, and on the same side of the end
+// of the faults: steps after the end of the faults make traces long.
 func (s *shrinker) fails(o Options) bool {
 	if s.budget == 0 {
 		return false
@@ -168,7 +168,7 @@ func (s *shrinker) dropSteps() {
 	}
 }
 
-// calmSteps takes the faults out of steps.
+// calmSteps removes the faults from steps.
 func (s *shrinker) calmSteps() {
 	s.o.calm = map[int]bool{}
 	for _, step := range s.o.only {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// seeds is how many worlds a test goes through: SIM_SEEDS, or n.
+// seeds is the number of worlds of a test: SIM_SEEDS, or n.
 func seeds(t *testing.T, n int) uint64 {
 	t.Helper()
 	if s := os.Getenv("SIM_SEEDS"); s != "" {
@@ -33,7 +33,7 @@ func TestWorldsKeepTheirPromises(t *testing.T) {
 	}
 }
 
-// TestSettingsKeepTheirPromises: the worlds in which mutants of the product are hunted are ones in which the product is sound.
+// TestSettingsKeepTheirPromises: the product keeps its promises in the worlds in which the hunt for mutants takes place.
 func TestSettingsKeepTheirPromises(t *testing.T) {
 	for _, name := range Settings() {
 		for _, dialect := range []string{OpenShift, Gardener} {

@@ -9,15 +9,15 @@ import (
 
 // stallProfile says whether watches stall.
 type stallProfile struct {
-	// stalls: the watch of one kind stops in one process without an error, while others go on: the connection is
+	// stalls: in one process the watch of one kind stops without an error, while the other watches continue. The connection is
 	// half open, or a proxy keeps it.
 	stalls bool
 }
 
 func (s *stallProfile) draw(r *rand.Rand) { s.stalls = r.IntN(5) == 0 }
 
-// stallWatch stops a watch until its connection ends. The process then lists the kind again: it sees the last of
-// several changes, and a recreated object as a change.
+// stallWatch stops a watch until its connection ends. The process then lists the kind again: it sees the last of several
+// changes, and sees a recreated object as a changed one.
 func (w *World) stallWatch() {
 	p, ok := pick(w, w.leading())
 	if !ok {
@@ -31,12 +31,12 @@ func (w *World) stallWatch() {
 	w.tracef(p.name(), "the WATCH of %s STALLS until %v", v.Kind().Kind, p.stalled[v].Sub(epoch))
 }
 
-// watchStalled reports whether the process receives no events of what v shows.
+// watchStalled reports whether the process receives no events for the view v.
 func (p *process) watchStalled(v *store.View) bool {
 	return p.w.out(v.Store(), p.w.now) || p.w.now.Before(p.stalled[v])
 }
 
-// resumeWatches lists again what stalled watches have missed.
+// resumeWatches lists again the kinds of stalled watches.
 func (p *process) resumeWatches() {
 	for _, v := range p.views {
 		if end := p.stalled[v]; !end.IsZero() && !p.watchStalled(v) {

@@ -7,9 +7,9 @@ import (
 
 // Bounds on how far parts of the world may fall behind the clock.
 const (
-	// longestPause bounds how long the rest of the world may overtake a pass.
+	// longestPause is how long the rest of the world may continue while a pass stops.
 	longestPause = 10 * time.Second
-	// longestLate is how late an effect whose reply was lost may arrive, where the cloud's listings set no bound.
+	// longestLate is how late an effect whose reply was lost may arrive, if the cloud's listings set no bound.
 	longestLate = 3 * time.Second
 	// longestDeposed is how long the requests of a deposed process take to arrive.
 	longestDeposed = time.Second
@@ -64,7 +64,7 @@ func (w *World) leading() []*process {
 	return slices.DeleteFunc(slices.Clone(w.procs), func(p *process) bool { return p.deposed != nil })
 }
 
-// stepResume resumes a pass that the world overtook.
+// stepResume resumes a pass that had stopped.
 func (w *World) stepResume() {
 	var busy []*process
 	for _, p := range w.procs {
@@ -96,7 +96,7 @@ func (w *World) stepTime() {
 	}
 }
 
-// advanceTo moves the clock, and lets the effects arrive that must arrive before.
+// advanceTo moves the clock and lets the effects arrive that must arrive before t.
 func (w *World) advanceTo(t time.Time) {
 	if !t.After(w.now) {
 		return
@@ -143,7 +143,7 @@ func (w *World) finish(p *process, t *task) {
 	}
 }
 
-// nextOnWire is when the next request on the wire must arrive.
+// nextOnWire is the time by which the next request on the wire must arrive.
 func (w *World) nextOnWire() (due time.Time, some bool) {
 	for _, l := range w.late {
 		if !some || l.due.Before(due) {
@@ -161,7 +161,7 @@ func (w *World) nextOnWire() (due time.Time, some bool) {
 	return due, some
 }
 
-// expire ends the deposed processes whose time is over.
+// expire ends the deposed processes whose time has passed.
 func (w *World) expire() {
 	for _, p := range slices.Clone(w.procs) {
 		if p.deposed != nil && w.now.Sub(*p.deposed) >= longestDeposed {
@@ -170,7 +170,7 @@ func (w *World) expire() {
 	}
 }
 
-// lapse delivers the requests of a deposed process, and ends it.
+// lapse delivers the requests of a deposed process and ends the process.
 func (w *World) lapse(p *process) {
 	for _, t := range slices.Clone(p.tasks) {
 		if w.roll(2) == 0 {
@@ -203,7 +203,7 @@ func (w *World) arriveLate() {
 	}
 }
 
-// stepCrash ends a process at any place, and restarts it without its memory.
+// stepCrash ends a process at any point and restarts it without its memory.
 func (w *World) stepCrash() {
 	p, ok := pick(w, w.leading())
 	if !ok || !w.faulty(processCrashes) {
@@ -243,7 +243,7 @@ func (w *World) stepDeath() {
 	w.cloud.Kill(i)
 }
 
-// nextTime is when the next event is due; zero: never.
+// nextTime is the time of the next event; zero: never.
 func (w *World) nextTime() time.Time {
 	next := w.cloud.Next()
 	sooner := func(t time.Time) {

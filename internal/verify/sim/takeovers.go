@@ -9,7 +9,7 @@ import (
 // takeoverProfile is a world in which users delete a machine while another process takes over in the middle of a
 // pass for it.
 type takeoverProfile struct {
-	// takeovers: that happens often. Only settings have it, not seeds: a seed keeps its meaning.
+	// takeovers: that happens often. Only settings have it. Seeds do not draw it, so that their worlds do not change.
 	takeovers bool
 }
 

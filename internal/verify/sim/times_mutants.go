@@ -22,7 +22,7 @@ func undone(c *profile) {
 	c.deployments, c.sets, c.singles, c.apps = 0, 2, 2, 0
 }
 
-// timeMutants have a wrong time, or expect that versions never go back.
+// timeMutants use a wrong time, or expect that versions never go back.
 func timeMutants() []Mutation {
 	return []Mutation{
 		{
@@ -35,7 +35,7 @@ func timeMutants() []Mutation {
 	}
 }
 
-// monotonic refuses an older version of an object than the last one.
+// monotonic refuses a version of an object that is older than the last one.
 type monotonic struct {
 	client.Reader
 	seen map[client.ObjectKey]int64
@@ -54,7 +54,7 @@ func (r monotonic) Get(ctx context.Context, key client.ObjectKey, o client.Objec
 	return nil
 }
 
-// writing notes the versions of what it writes.
+// writing records the versions of its writes.
 type writing struct {
 	client.Client
 	seen map[client.ObjectKey]int64

@@ -21,20 +21,19 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// transcript records a world's events as the tests of real binaries do, so that the checker can judge it beside
-// the judge.
+// transcript records a world's events as the tests of real binaries do. The checker judges it in addition to the judge.
 type transcript struct {
 	w   *World
 	run checker.Run
-	// ending and gone are the IDs of instances whose end is recorded as begun, and as complete.
+	// ending and gone are the IDs of instances for which the begin and the end of their termination are recorded.
 	ending, gone map[string]bool
 	parts        map[*cloud.Part]bool
-	// machines are the UIDs of all machines so far.
+	// machines are the UIDs of all machines that have existed.
 	machines map[string]bool
 	err      error
 }
 
-// transcribe begins with all that is there.
+// transcribe starts a transcript with all objects and instances that exist.
 func transcribe(w *World) *transcript {
 	t := &transcript{w: w, run: checker.Run{Sets: string(setRole), Machines: string(machineRole), Once: true}, ending: map[string]bool{}, gone: map[string]bool{}, machines: map[string]bool{}}
 	for _, a := range w.judgedAPIs() {
@@ -69,7 +68,7 @@ func transcribe(w *World) *transcript {
 	return t
 }
 
-// by is who writes, in the words of the checker: sets and deployments have one controller there.
+// by is the author of a write in the checker's words: it has one user for the controllers of sets and of deployments.
 func (t *transcript) by() string {
 	switch p := t.w.writing; {
 	case p == nil:
@@ -81,7 +80,7 @@ func (t *transcript) by() string {
 	}
 }
 
-// now is a time that no other event has: one thing happens after the other in a world.
+// now is a time that no other event has, so that events have an order.
 func (t *transcript) now() time.Time { return t.w.now.Add(time.Duration(len(t.run.Events))) }
 
 // event adds an event about an instance.
@@ -89,7 +88,7 @@ func (t *transcript) event(i *cloud.Machine, what string) {
 	t.run.Events = append(t.run.Events, checker.Event{At: t.now(), What: what, UID: t.w.uidOf(i), Machine: i.Host, Instance: i.ID})
 }
 
-// ends records the instances that have ended since.
+// ends records the instances that have ended since the last call.
 func (t *transcript) ends() {
 	for _, i := range t.w.cloud.Machines() {
 		if i.Exists(t.w.now) || t.gone[i.ID] {
@@ -103,7 +102,7 @@ func (t *transcript) ends() {
 	there := map[*cloud.Part]bool{}
 	for _, p := range t.w.cloud.Parts("") {
 		if t.w.uidOfPart(p) == "" {
-			continue // it has no owner
+			continue // the instance has no owner
 		}
 		if there[p] = true; !t.parts[p] {
 			t.part(p, checker.Made)
@@ -168,7 +167,7 @@ func resourceOf(o client.Object) (group, resource string) {
 	return group, strings.ToLower(name[strings.LastIndex(name, ".")+1:]) + "s"
 }
 
-// judge is what the checker finds in the world so far: the statements that are broken, and what was found first.
+// judge returns the statements that the transcript breaks so far, each with the first breach.
 func (t *transcript) judge(tb testing.TB) map[string]string {
 	tb.Helper()
 	if t.err != nil {
@@ -176,12 +175,12 @@ func (t *transcript) judge(tb testing.TB) map[string]string {
 	}
 	t.ends()
 	run := t.run
-	run.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e checker.Event) bool { // people made it
+	run.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e checker.Event) bool { // users created it
 		return t.w.losses.secondInstances[e.Instance] || t.w.losses.untaggedInstances[e.Instance] || e.Part != "" && !t.machines[e.UID]
 	})
 	if v := t.w.violation; v == nil || v.Statement == judge.LeavesNothing {
 		for p := range t.parts {
-			if t.w.judge.MayStay(t.w.uidOfPart(p)) { // it came after its machine, and no collector runs
+			if t.w.judge.MayStay(t.w.uidOfPart(p)) { // its machine was deleted before, and no collector deletes the part
 				run.Events = append(run.Events, checker.Event{At: t.now(), What: checker.Gone, Part: p.Name, Instance: fmt.Sprintf("%p", p)})
 			}
 		}
@@ -196,8 +195,8 @@ func (t *transcript) judge(tb testing.TB) map[string]string {
 	return found
 }
 
-// TestCheckerBesideJudge: in worlds in which the judge finds nothing, the checker finds nothing. What a restore cut off is not in the
-// transcript.
+// TestCheckerBesideJudge: in worlds in which the judge finds nothing, the checker finds nothing. The transcript has no events that a
+// restore undid.
 func TestCheckerBesideJudge(t *testing.T) {
 	for _, dialect := range []string{OpenShift, Gardener} {
 		t.Run(dialect, func(t *testing.T) {
@@ -214,22 +213,22 @@ func TestCheckerBesideJudge(t *testing.T) {
 	}
 }
 
-// worldsBeside: `go test ./internal/verify/sim -run TestCheckerBesideJudge -beside 100` looks at more.
+// worldsBeside is the number of worlds: `go test ./internal/verify/sim -run TestCheckerBesideJudge -beside 100`.
 var worldsBeside = flag.Int("beside", 10, "how many worlds of each API the checker judges beside the judge")
 
-// both are the statements that the judge and the checker have in common.
+// both are the statements that both the judge and the checker have.
 var both = map[string]string{
 	judge.OneInstance: "one-instance", judge.WantedStays: "wanted-stays", judge.DrainedFirst: "drain-first", judge.HooksHonoured: "hooks",
 	judge.NoEarlyRelease: "released-last", judge.HeldFirst: "held-first", judge.NodeLast: "node-last", judge.NotTooMany: "set-bound", judge.NotAbove: "surge", judge.NotBelow: "unavailable", judge.LeavesNothing: "no-leak",
 }
 
-// unseen are the defects that break a statement of both and that only the judge finds, with the reason. The list only gets shorter.
+// unseen are the defects that break a statement of both and that only the judge finds, with the reason. The list may only get shorter.
 var unseen = map[string]string{
 	"openshift what was available once counts for ever": "a machine at work is one whose phase is Running, whatever its node is like",
 	"gardener all nodes are updated at once":            "updates in place are not judged",
 }
 
-// TestCheckerFindsMutants: where a defect breaks a statement that both have, the checker finds it in the same world as the judge.
+// TestCheckerFindsMutants: if a defect breaks a statement that both have, the checker finds the breach in the same world as the judge.
 func TestCheckerFindsMutants(t *testing.T) {
 	known := readFinders(t)
 	for _, m := range Mutants() {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// troubles are the faults of API servers and networks that worlds got later. Each is drawn from a source of its
-// own, so that a seed without it keeps its meaning.
+// troubles are the faults of API servers and networks that were added to worlds later. Each is drawn from a random source of
+// its own, so that the world of a seed without this fault does not change.
 type troubles struct {
 	stallProfile
 	hangProfile
@@ -24,7 +24,7 @@ type troubles struct {
 	instanceFailureProfile
 	choiceProfile
 	hazard hazard
-	// dallies: of all writes, only deletions arrive late. No seed draws it.
+	// dallies: deletions arrive late, other writes do not. No seed draws it.
 	dallies bool
 }
 
@@ -107,7 +107,7 @@ func (w *World) troubleTimes() (out []time.Time) {
 	return append(out, w.refusals.overload.until, w.refusals.denial.until)
 }
 
-// endTroubles ends the troubles that do not last.
+// endTroubles ends the troubles that are not permanent.
 func (w *World) endTroubles() {
 	w.reregisterNodes()
 	hazardEffects{w}.returnTarget()

@@ -23,7 +23,7 @@ func troubled(bring func(*troubles)) func(*profile) {
 	}
 }
 
-// troubleMutants are defects that show with one of the later troubles only.
+// troubleMutants are defects that show only with one of the later troubles.
 func troubleMutants() []Mutation {
 	return []Mutation{
 		{

@@ -89,8 +89,8 @@ func (w *World) createMachine(labels map[string]string) {
 	w.createNamed(w.single(), labels)
 }
 
-// single is a name for a machine without a set. Machines of two APIs share it only where their nodes have other
-// names: two hosts of one name that do not know of each other are no cluster.
+// single is a name for a machine without a set. Machines of two APIs share it only if their nodes have other names: a
+// cluster cannot have two hosts with one name that do not know of each other.
 func (w *World) single() string {
 	name := "single"
 	if w.adapter.number > 0 && !w.profile.cloud.Hosts {
@@ -128,7 +128,7 @@ func (w *World) anySet() client.Object {
 	return s
 }
 
-// anyMachine picks a machine that is being deleted, or one that is not.
+// anyMachine picks a machine that is being deleted, or a machine that is not.
 func (w *World) anyMachine(leaving bool) client.Object {
 	var fit []client.Object
 	for _, m := range w.store.All(w.adapter.machine) {
@@ -233,7 +233,7 @@ func (w *World) hurry() {
 		return
 	}
 	w.edit(m, "", w.adapter.hurry)
-	w.does("asks to make short work of machine %s", m.GetName())
+	w.does("requests the forced deletion of machine %s", m.GetName())
 }
 
 // cordon toggles the cordon of a node whose machine stays.
@@ -292,7 +292,7 @@ func (w *World) mendMachines() {
 				w.adapter.fleet.pause(o, false)
 				relax(o)
 				if w.chance(50) {
-					// Let the last rollout be one without faults.
+					// Let the last rollout happen without faults.
 					w.adapter.fleet.roll(o, w.between(0, templates-1))
 				}
 			})

@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// lease is the lease that one of several processes holds: processes of both versions compete for it.
+// lease is the lease that one of several processes holds. Processes of both versions compete for it.
 type lease struct {
 	role role
 	api  int
@@ -24,7 +24,7 @@ type lease struct {
 
 func (p *process) lease() lease { return lease{p.role, p.adapter.number} }
 
-// startEarlierVersions lets the earlier version run first: it creates objects that the present one must handle.
+// startEarlierVersions lets the earlier version run first: it creates objects that the present version must handle.
 func (w *World) startEarlierVersions() {
 	w.earlier = map[lease]bool{}
 	if !w.profile.versions {
@@ -64,19 +64,19 @@ func (w *World) upgrade() {
 	}
 }
 
-// unknown are the machine annotations that the earlier version does not know: it neither reads nor writes them,
-// and keeps them. Its own values stay in memory.
+// unknown are the machine annotations that the earlier version does not know: it neither reads nor writes them, and does
+// not remove them. Its own values stay in memory.
 var unknown = []string{dialect.OriginAnnotation, dialect.OnNodeAnnotation}
 
 // earlierClient is a client of the earlier version.
 type earlierClient struct {
 	editing
 	p *process
-	// kept is the process's own knowledge that the present version would have stored, by the UID of the machine.
+	// kept is the knowledge of the process that the present version would have stored, by the UID of the machine.
 	kept map[types.UID]map[string]string
 }
 
-// ages makes p a process of the earlier version, where that leads.
+// ages makes p a process of the earlier version, if that version leads.
 func (p *process) ages() {
 	p.earlier = p.w.earlier[p.lease()]
 	if !p.earlier {
@@ -87,7 +87,7 @@ func (p *process) ages() {
 	p.client, p.live = c, earlierReader{p.live, c.sees}
 }
 
-// sees makes of a machine what the earlier version sees of it.
+// sees changes a machine to what the earlier version sees of it.
 func (c earlierClient) sees(o client.Object) (hide bool) {
 	annotations := o.GetAnnotations()
 	for _, key := range unknown {

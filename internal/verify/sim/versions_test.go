@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// TestEarlierVersionHasNothingToWrite: an earlier version does not know some annotations, and sends no patch that
-// has no other content.
+// TestEarlierVersionHasNothingToWrite: an earlier version does not know some annotations, and sends no patch that would
+// have only these.
 func TestEarlierVersionHasNothingToWrite(t *testing.T) {
 	own := `"` + dialect.OriginAnnotation + `":"x"`
 	for _, tc := range []struct{ reason, patch, want string }{

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// databases are pods with a volume each, as a StatefulSet has them: a pod is recreated under its name, and its
-// volume follows it.
+// databases is the number of pods with a volume each, as in a StatefulSet: a pod is recreated under its name, and its volume
+// follows it.
 const databases = 3
 
 const (
@@ -25,7 +25,7 @@ const (
 
 // volumes is the state of attachments.
 type volumes struct {
-	// due is when the attacher finishes an attachment, by name.
+	// due is the time at which the attacher finishes an attachment, by the attachment's name.
 	due map[string]time.Time
 }
 
@@ -90,7 +90,7 @@ func (w *World) database(n int) *corev1.Pod {
 	return pod
 }
 
-// attachment returns that of volume n, to any node; nil if none exists.
+// attachment returns the attachment of volume n, to any node; nil if it is not attached.
 func (w *World) attachment(n int) *storagev1.VolumeAttachment {
 	for _, a := range objects(w, &storagev1.VolumeAttachment{}) {
 		if ptr.Deref(a.Spec.Source.PersistentVolumeName, "") == volumeName(n) {
@@ -143,7 +143,7 @@ func (w *World) listVolume(n int, nodeName string, there bool) {
 	}
 }
 
-// detach are the steps that detach a volume from a node on which no pod uses it.
+// detach returns the steps that detach a volume from a node on which no pod uses it.
 func (w *World) detach(n int, a *storagev1.VolumeAttachment) []func() {
 	if a.DeletionTimestamp == nil {
 		return []func(){func() {

@@ -16,7 +16,7 @@ import (
 // epoch is the time at which every world begins.
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// widerSource is a source of random numbers that no step uses.
+// widerSource is the first of the sources of random numbers that no step uses.
 const widerSource = 1 << 63
 
 // World is the whole simulation.
@@ -24,24 +24,24 @@ type World struct {
 	o    Options
 	seed uint64
 	now  time.Time
-	// rng is the source of the present step; step is its number, -1 after the faults have stopped.
+	// rng is the random source of the present step; step is its number, -1 after the faults have stopped.
 	rng  *rand.Rand
 	step int
 	calm bool
 
 	profile profile
-	// apis are those of the machines here. adapter is the API that the users' next actions are about.
+	// apis are the APIs of the machines in this world. adapter is the API of the users' next actions.
 	apis    []*adapter
 	adapter *adapter
-	// named counts the names that sets have chosen, so that each name is unique.
+	// named counts the names that sets have chosen. It makes each name unique.
 	named int
-	// store is the machines' API server, target that of the cluster that they join: the same, or another.
+	// store is the API server of the machines, target that of the cluster that they join: the same server or another one.
 	store, target *store.Store
 	cloud         *cloud.Cloud
 	procs         []*process
 	// serials counts all processes.
 	serials int
-	// spare are routines whose pass has ended.
+	// spare are routines whose pass has ended, for later passes.
 	spare []*routine
 	late  []lateEffect
 
@@ -64,8 +64,8 @@ type World struct {
 	// told is the time of the last warning event, by the name of its object.
 	told map[string]time.Time
 
-	// judge checks every write. writing is the pass that now writes to an API server, nil for the world's own
-	// writes; acting is the pass that calls the cloud.
+	// judge checks every write. writing is the pass that now writes to an API server, nil for the world's own writes. acting is
+	// the pass that calls the cloud.
 	judge           *judge.Judge
 	writing, acting *judge.Pass
 
@@ -77,7 +77,7 @@ type World struct {
 // counts are the numbers of a run.
 type counts struct{ reconciles, writes, cloudCalls int }
 
-// newProfile is that of a seed, whose first source is r; like is [Options.Cloud].
+// newProfile draws the profile of a seed, whose first source is r; like is [Options.Cloud].
 func newProfile(seed uint64, r *rand.Rand, like string) profile {
 	c := baseProfile(r)
 	c.widen(rand.New(rand.NewPCG(seed, widerSource)))
@@ -134,8 +134,8 @@ func newWorld(seed uint64, o Options) *World {
 	return w
 }
 
-// roles are the controllers that run for an API. Worlds without deployments or without a collector run no
-// controller for these.
+// roles are the controllers that run for an API. In worlds without deployments or without a collector, their controllers
+// do not run.
 func (w *World) roles(of *adapter) []role {
 	all := []role{machineRole, setRole}
 	if w.profile.deployments > 0 {
@@ -146,8 +146,8 @@ func (w *World) roles(of *adapter) []role {
 			all = append(all, orphanRole)
 		}
 	}
-	// The machine of the other API with the node's name may take a node without a provider
-	// ID, and releases it later.
+	// A machine of the other API may take a node that has its name and no
+	// provider ID, and releases it later.
 	if of.runNodes != nil && (w.profile.collects || len(w.apis) > 1) {
 		all = append(all, nodeRole)
 	}
@@ -173,11 +173,11 @@ func (w *World) roll(n int) int          { return w.rng.IntN(n) }
 func (w *World) chance(percent int) bool { return percent > 0 && w.rng.IntN(100) < percent }
 func (w *World) between(a, b int) int    { return a + w.rng.IntN(b-a+1) }
 
-// faulty reports whether the fault occurs here and now. It draws in calm steps too, so that calm changes nothing
+// faulty reports whether the fault occurs now. It draws in calm steps too, so that a calm step changes nothing
 // else.
 func (w *World) faulty(f fault) bool { return w.chance(w.profile.percent[f]) && !w.calm }
 
-// pick chooses one of all; false: none exists.
+// pick chooses one element of all; false: all is empty.
 func pick[T any](w *World, all []T) (one T, ok bool) {
 	if len(all) == 0 {
 		return one, false
@@ -224,7 +224,7 @@ func (w *World) live() {
 	w.quiesce()
 }
 
-// grow lets the world come to rest and begins a rollout, so that the faults hit it half way. It reports whether
+// grow lets the world come to rest and begins a rollout, so that the faults begin in the middle of it. It reports whether
 // the world came to rest.
 func (w *World) grow() bool {
 	w.step, w.calm = -1, true
@@ -268,7 +268,7 @@ func (w *World) act() {
 	}
 }
 
-// getOn lets some controller make progress besides: a rollout takes many passes of all controllers in turn.
+// getOn lets a controller make additional progress: a rollout takes many passes of all controllers in turn.
 func (w *World) getOn() {
 	p, ok := pick(w, w.leading())
 	if !ok {
@@ -311,7 +311,7 @@ func objects[T client.Object](w *World, example T) []T {
 	return out
 }
 
-// ofNodes is an example of a Node: creating one for each question took a fifth of all memory.
+// ofNodes is an example of a Node, created once: a new one for each call took a fifth of all memory.
 var ofNodes = &corev1.Node{}
 
 func (w *World) node(name string) *corev1.Node {
@@ -326,7 +326,7 @@ func (w *World) must(what string, err error) {
 	}
 }
 
-// edit changes an object in place, as a client that reads it live would.
+// edit changes an object in place, as a client does that reads it live.
 func (w *World) edit(o client.Object, part string, change func(client.Object)) {
 	c := o.DeepCopyObject().(client.Object)
 	change(c)

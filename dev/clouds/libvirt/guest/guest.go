@@ -86,7 +86,7 @@ func read() (s settings, err error) {
 			err = yaml.Unmarshal(raw, &meta)
 		}
 		if err != nil {
-			return s, fmt.Errorf("read what the guest is called: %w", err)
+			return s, fmt.Errorf("read the guest's name: %w", err)
 		}
 		s.hostname = meta.Hostname
 		if userData, err = os.ReadFile("/mnt/user-data"); err != nil {
@@ -94,7 +94,7 @@ func read() (s settings, err error) {
 		}
 	}
 	if s.hostname == "" {
-		return s, errors.New("nothing says what the guest is called")
+		return s, errors.New("no file has the guest's name")
 	}
 	s.kubeconfig, err = hollow.Kubeconfig(userData)
 	return s, err
@@ -114,7 +114,7 @@ func Server(kubeconfig []byte) (string, error) {
 	}
 	u, err := url.Parse(c.Clusters[0].Cluster.Server)
 	if err != nil {
-		return "", fmt.Errorf("read where the API server is: %w", err)
+		return "", fmt.Errorf("read the address of the API server: %w", err)
 	}
 	return u.Host, nil
 }

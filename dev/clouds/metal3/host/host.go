@@ -1,5 +1,5 @@
-// Package host simulates hosts of Metal3: what the baremetal-operator would do with a BareMetalHost, as a
-// function of the object and the time. So the same hosts can be in the simulator's memory and in a real API
+// Package host simulates Metal3's hosts: it computes what the baremetal-operator would do with a BareMetalHost, as a function of
+// the object and the time. The same code therefore works in the simulator's memory and in a real API
 // server.
 package host
 
@@ -26,7 +26,7 @@ type Host struct {
 // Spec is the spec of a host.
 type Spec struct {
 	metal3.BareMetalHostSpec `json:",inline"`
-	// DisablePowerOff: the host must never be powered off, since it could not be powered on again.
+	// DisablePowerOff: the host must never be powered off, because it could not be powered on again.
 	DisablePowerOff bool `json:"disablePowerOff,omitempty"`
 }
 
@@ -34,14 +34,14 @@ type Spec struct {
 type Knobs struct {
 	// Step is the duration of registering, inspecting, preparing and deleting.
 	Step time.Duration
-	// Provision and Deprovision are for the disk, Power is the time without power during a reboot.
+	// Provision and Deprovision are durations of work on the disk, Power is the time without power during a reboot.
 	Provision, Deprovision, Power time.Duration
 }
 
 // BreakAnnotation breaks a host while it is set: its value is a [metal3.ErrorType].
 const BreakAnnotation = "double.metal3.millwright.dev/break"
 
-// rebootOnce is the annotation for a single reboot. Others with its prefix keep a host off while they are
+// rebootOnce is the annotation for a single reboot. Other annotations with its prefix keep a host off while they are
 // set.
 const rebootOnce = metal3.RebootAnnotationPrefix
 
@@ -83,7 +83,7 @@ func Changed(a, b Host) (metadata, status bool) {
 	return !maps.Equal(a.Annotations, b.Annotations) || !slices.Equal(a.Finalizers, b.Finalizers), !equality.Semantic.DeepEqual(a.Status, b.Status)
 }
 
-// stuck is the state that an error keeps a host in. A host that cannot be provisioned can still be released.
+// stuck is the state in which an error keeps a host. A host that cannot be provisioned can still be released.
 var stuck = map[metal3.ErrorType]metal3.ProvisioningState{
 	metal3.RegistrationError: metal3.StateRegistering, metal3.InspectionError: metal3.StateInspecting, metal3.PreparationError: metal3.StatePreparing,
 }
@@ -106,7 +106,7 @@ func (n *next) touch() {
 	n.Status.LastUpdated = &at
 }
 
-// after reports whether the last change is that long ago.
+// after reports whether the time d has passed since the last change.
 func (n *next) after(d time.Duration) bool {
 	return n.Status.LastUpdated == nil || n.now.Sub(n.Status.LastUpdated.Time) >= d
 }
@@ -197,7 +197,7 @@ func (n *next) registered() {
 	}
 }
 
-// inspect reads the hardware, from the annotation in which users may set it too.
+// inspect reads the hardware. Users may set it in an annotation.
 func (n *next) inspect() {
 	raw, ok := n.Annotations[metal3.HardwareDetailsAnnotation]
 	if !ok || n.Status.HardwareDetails != nil {
@@ -226,7 +226,7 @@ func (n *next) provision() {
 	}
 }
 
-// asWritten reports whether the disk has the deployment of the spec.
+// asWritten reports whether the disk has the deployment that the spec requests.
 func (n *next) asWritten() bool {
 	image := metal3.Image{}
 	if n.Spec.Image != nil {
@@ -236,7 +236,7 @@ func (n *next) asWritten() bool {
 		equality.Semantic.DeepEqual(n.Spec.CustomDeploy, n.Status.Provisioning.CustomDeploy)
 }
 
-// leave moves a deleted host to its end.
+// leave moves a deleted host towards its end.
 func (n *next) leave(state metal3.ProvisioningState) {
 	switch state {
 	case metal3.StateProvisioning, metal3.StateProvisioned:

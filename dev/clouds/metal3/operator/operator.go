@@ -1,5 +1,5 @@
-// Package operator does in a real API server what the baremetal-operator does: hosts change as package host
-// computes.
+// Package operator does the work of the baremetal-operator in a real API server: package host computes the changes of
+// hosts.
 package operator
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// CRD is that of BareMetalHosts, as YAML, with the used fields; other fields are preserved.
+// CRD is the CRD of BareMetalHosts, as YAML, with the used fields. It preserves other fields.
 //
 //go:embed crd.yaml
 var CRD []byte
 
-// Run reconciles all hosts again and again until ctx ends. report gets errors; the next round retries.
+// Run reconciles all hosts repeatedly until ctx ends. report gets errors; the next round retries.
 func Run(ctx context.Context, c client.Client, k host.Knobs, report func(error)) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

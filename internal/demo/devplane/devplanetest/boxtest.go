@@ -1,5 +1,5 @@
-// Package devplanetest gives the tests of a package one real control plane, started when the first test asks for it and
-// stopped after the last:
+// Package devplanetest gives the tests of a package one real control plane. The first test that needs it starts it, and it stops
+// after the last test:
 //
 //	func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{})) }
 //
@@ -9,8 +9,8 @@
 //		...
 //	}
 //
-// Tests share the API server, so each works in a namespace of its own and tells cluster-wide objects apart by name. The
-// programs are built when they are missing: no test is skipped for want of them.
+// The tests share the API server, so each test uses its own namespace and its own names for cluster-wide objects. Missing programs
+// are built: no test is skipped because they are missing.
 package devplanetest
 
 import (
@@ -48,12 +48,12 @@ type Options struct {
 	NoCRDs bool
 }
 
-// Env is what tests get.
+// Env is the control plane in a test's view.
 type Env struct {
 	*devplane.ControlPlane
-	// Config is the cluster administrator's, without throttling.
+	// Config is the config of the cluster administrator, without throttling.
 	Config *rest.Config
-	// Client is made from Config.
+	// Client uses Config.
 	Client kubernetes.Interface
 }
 
@@ -89,7 +89,7 @@ func stop() error {
 	return os.RemoveAll(shared.dir)
 }
 
-// Start returns the control plane that the tests of this package share, starting it if this is the first call.
+// Start returns the control plane that the tests of this package share. The first call starts it.
 func Start(t testing.TB) *Env {
 	t.Helper()
 	if shared.options == nil {
@@ -103,7 +103,7 @@ func Start(t testing.TB) *Env {
 }
 
 func start(options Options) (*Env, error) {
-	ctx := context.Background() // of the whole package, not of the test that came first
+	ctx := context.Background() // the context of the whole package, not of the first test
 	dir, err := os.MkdirTemp("", "millwright-box-")
 	if err != nil {
 		return nil, fmt.Errorf("creating the control plane's folder: %w", err)
@@ -144,7 +144,7 @@ func InstallCRDs(server *rest.Config) error {
 	return nil
 }
 
-// RepositoryRoot is the folder with go.mod above the working folder, which for a test is its package's.
+// RepositoryRoot is the folder with go.mod above the working folder. A test's working folder is the folder of its package.
 func RepositoryRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -162,8 +162,8 @@ func RepositoryRoot() (string, error) {
 	}
 }
 
-// Namespace creates a namespace for one test and asks for its deletion when the test ends. Its objects go with it only
-// where kube-controller-manager runs.
+// Namespace creates a namespace for one test and requests its deletion when the test ends. Its objects are deleted with it only
+// if kube-controller-manager runs.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	env := Start(t)
@@ -209,8 +209,8 @@ func BootstrapToken(t testing.TB, client kubernetes.Interface) string {
 	return id + "." + secret
 }
 
-// Run starts a manager, or something else that runs until its context ends, and ends it with the test. The test fails with
-// the error that it returns.
+// Run starts a manager, or another function that runs until its context ends, and ends it with the test. If the function returns
+// an error, the test fails with it.
 func Run(t testing.TB, start func(context.Context) error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// packages is the folder of what users install, which is built once for the tests of a package and removed by [Main].
+// packages is the folder of the packages that users install. It is built once for the tests of a Go package, and [Main] removes it.
 var packages struct {
 	sync.Once
 	dir string
@@ -16,7 +16,7 @@ var packages struct {
 	err error
 }
 
-// Packages returns the path of a file or folder of what users install (millwright.yaml, install, charts/millwright), built from config/ of the repository at root.
+// Packages returns the path of a file or folder that users install (millwright.yaml, install, charts/millwright), built from config/ of the repository at root.
 func Packages(t testing.TB, root, name string) string {
 	t.Helper()
 	packages.Do(func() {

@@ -2,7 +2,7 @@ package ports
 
 import "sync"
 
-// kept are the claims that last as long as this process: a program may be started again on its port.
+// kept are claims that last as long as this process, because a program may start again on its port.
 var kept struct {
 	sync.Mutex
 	Claims

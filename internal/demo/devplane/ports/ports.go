@@ -1,5 +1,5 @@
-// Package ports chooses ports of loopback for programs that are about to start. Such a port must stay free from the moment it is chosen
-// until the program listens on it. A port that the kernel chose does not: the next connection of any process may get it.
+// Package ports chooses ports of loopback for programs that will start soon. Such a port must stay free until the program listens
+// on it. A port that the kernel chooses does not stay free: the next connection of any process may get it.
 package ports
 
 import (
@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// Ports are chosen below those of hollow nodes (20000 and up) and of outgoing connections (on Linux 32768 and up), so that a program finds
-// its port free again when it is started the next time.
+// Ports are chosen below those of hollow nodes (20000 and up) and of outgoing connections (on Linux 32768 and up), so that a
+// program's port is still free when the program starts again.
 const (
 	first = 10000
 	last  = 19999
 )
 
-// Claims keep other processes of this machine that choose ports here from choosing the same ones. The zero value has none. Not safe for
-// concurrent use.
+// Claims keep other processes of this machine that also use this package from choosing the same ports. The zero value has no
+// claims. Not safe for concurrent use.
 type Claims struct {
 	taken   map[int]bool
 	sockets []net.Listener
@@ -27,8 +27,8 @@ type Claims struct {
 
 // Take claims a port of 127.0.0.1. The error is [syscall.EADDRINUSE] if a process listens on it or has claimed it.
 //
-// Between processes a claim is an abstract socket, which ends with its process and leaves no file; systems other than Linux have none, and
-// there two starts at once may collide.
+// A claim is an abstract socket, which ends with its process and leaves no file. Systems other than Linux have no such sockets:
+// there two concurrent starts may choose the same port.
 func (c *Claims) Take(port int) error {
 	if c.taken[port] {
 		return syscall.EADDRINUSE
@@ -54,7 +54,7 @@ func (c *Claims) Take(port int) error {
 	return nil
 }
 
-// TakeAny claims a port of 127.0.0.1 that is free.
+// TakeAny claims a free port of 127.0.0.1.
 func (c *Claims) TakeAny() (int, error) {
 	count := last - first + 1
 	start := rand.IntN(count)
@@ -67,7 +67,7 @@ func (c *Claims) TakeAny() (int, error) {
 	return 0, fmt.Errorf("no free port between %d and %d", first, last)
 }
 
-// Release gives the claims up, which the programs that listen on the ports need no more.
+// Release releases the claims. The programs that listen on the ports do not need them any more.
 func (c *Claims) Release() {
 	for _, socket := range c.sockets {
 		socket.Close()

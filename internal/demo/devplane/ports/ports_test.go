@@ -32,11 +32,11 @@ func TestTake(t *testing.T) {
 	}
 	c.Release()
 	if err := other.Take(port); err != nil {
-		t.Errorf("a port that was given up cannot be claimed: %v", err)
+		t.Errorf("a released port cannot be claimed: %v", err)
 	}
 }
 
-// Another process chooses as well: this test's own program, told by the environment.
+// Another process, this test's own program, claims the port; an environment variable names it.
 func TestOtherProcessesSeeTheClaim(t *testing.T) {
 	const told = "MILLWRIGHT_TEST_TAKES"
 	if port := os.Getenv(told); port != "" {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Fields of /proc/PID/stat after the command name, which is in parentheses and may hold anything.
+// Indexes of fields of /proc/PID/stat after the command name, which is in parentheses and may contain any character.
 const (
 	stateField     = 0
 	threadsField   = 17
@@ -22,7 +22,7 @@ var bootID = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(content)), err
 })
 
-// birth is the boot of the machine and the tick of it in which the process started.
+// birth is the ID of the machine's boot and the tick since then at which the process started.
 func birth(pid int) (string, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -43,8 +43,8 @@ func birth(pid int) (string, error) {
 	return boot + ":" + fields[startTimeField], nil
 }
 
-// hasEnded: a killed process is a zombie as soon as its first thread has ended, while others still hold its files and
-// ports; it has ended when no more than the first is left to be reaped.
+// hasEnded: a killed process is a zombie as soon as its first thread has ended, although other threads may still hold its files
+// and ports. It has ended when only the first thread is left.
 func hasEnded(state, threads string) bool {
 	return state == "X" || state == "Z" && (threads == "0" || threads == "1")
 }
@@ -53,6 +53,6 @@ func attributes(detach bool) *syscall.SysProcAttr {
 	if detach {
 		return &syscall.SysProcAttr{Setsid: true}
 	}
-	// Its own group, so that Ctrl-C reaches only this process, which then stops its children in order.
+	// The process gets its own group, so that Ctrl-C reaches only this process, which then stops its children in order.
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

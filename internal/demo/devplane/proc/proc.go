@@ -1,5 +1,5 @@
-// Package proc starts processes that outlive their starter, or that do not, and finds them again: a process is known by
-// its ID together with the moment it started, so that a number given to another program since is never signalled.
+// Package proc starts processes, which may outlive their starter, and finds them again. It identifies a process by its ID and
+// its start time, so that it never signals another program that got the same ID later.
 package proc
 
 import (
@@ -16,27 +16,27 @@ import (
 // pollInterval is how often Stop checks whether a process has ended.
 const pollInterval = 20 * time.Millisecond
 
-// killPatience is how long a process may take to go after SIGKILL: it is the kernel's time, not the program's.
+// killPatience is how long a process may take to end after SIGKILL: this time depends on the kernel, not on the program.
 const killPatience = 5 * time.Second
 
-// ID identifies one process of this machine for good, across restarts of the ID's holder and of the machine.
+// ID identifies one process of this machine permanently, even if another process gets its PID or the machine restarts.
 type ID struct {
 	PID int `json:"pid"`
-	// Started is opaque: it differs for every process that ever has this PID.
+	// Started is opaque. It is different for every process that ever has this PID.
 	Started string `json:"started"`
 }
 
 // Spec is a process to start.
 type Spec struct {
-	// Path of the executable; Args without the zeroth argument, which is Path.
+	// Path is the executable; Args are the arguments after the zeroth, which is Path.
 	Path string
 	Args []string
 	// Env is added to this process's own environment.
 	Env []string
-	// Log is a file that gets standard output and error, appended.
+	// Log is a file to which standard output and error are appended.
 	Log string
-	// Detach lets the process outlive this one and its terminal. Otherwise it is killed when this process dies, however it
-	// dies (on Linux; elsewhere only an orderly Stop ends it).
+	// Detach lets the process outlive this process and its terminal. Otherwise the process is killed when this process ends in any
+	// way (on Linux; on other systems only an orderly Stop ends it).
 	Detach bool
 }
 
@@ -47,13 +47,13 @@ type Process struct {
 	err  error
 }
 
-// Done is closed when the process has ended and Err tells how.
+// Done is closed when the process has ended. Then Err returns the reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is the reason the process ended, nil for exit code 0. It may be called once Done is closed.
+// Err is the reason for which the process ended, nil for exit code 0. Callers may call it after Done is closed.
 func (p *Process) Err() error { return p.err }
 
-// Start starts the process. Its working folder is the root folder when it detaches, so that it keeps no folder busy.
+// Start starts the process. A detached process has the root folder as its working folder, so that it keeps no folder busy.
 func Start(spec Spec) (*Process, error) {
 	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -77,8 +77,8 @@ func Start(spec Spec) (*Process, error) {
 	return process, nil
 }
 
-// run starts and awaits the command on a thread of its own: Linux kills a child that asked for it when the starting
-// thread ends, not the process, and Go ends threads that are idle.
+// run starts and awaits the command on its own thread. Linux kills a child with Pdeathsig when the thread that started it ends,
+// not when the process ends, and Go ends idle threads.
 func (p *Process) run(command *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -87,7 +87,7 @@ func (p *Process) run(command *exec.Cmd, started chan<- error) {
 		return
 	}
 	p.PID = command.Process.Pid
-	p.Started, _ = birth(p.PID) // empty when it has ended already: then nothing is ever signalled
+	p.Started, _ = birth(p.PID) // empty if the process has already ended: then nothing is ever signalled
 	started <- nil
 	p.err = command.Wait()
 	close(p.done)
@@ -102,7 +102,7 @@ func Identify(pid int) (ID, error) {
 	return ID{PID: pid, Started: started}, nil
 }
 
-// Alive says whether this very process still runs. A zombie does not.
+// Alive says whether exactly this process still runs. A zombie does not.
 func (id ID) Alive() bool {
 	if id.PID <= 0 || id.Started == "" {
 		return false
@@ -111,7 +111,7 @@ func (id ID) Alive() bool {
 	return err == nil && started == id.Started
 }
 
-// Signal sends a signal to the process; a process that has ended is no error.
+// Signal sends a signal to the process. It is no error if the process has ended.
 func (id ID) Signal(signal syscall.Signal) error {
 	if !id.Alive() {
 		return nil
@@ -126,8 +126,8 @@ func (id ID) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Stop ends the process: SIGTERM, and SIGKILL when it is still there after grace or when ctx ends. It returns once the
-// process has ended; a process that has already ended is no error.
+// Stop ends the process: with SIGTERM, and with SIGKILL if the process still runs after grace or when ctx ends. It returns after
+// the process has ended; it is no error if the process had already ended.
 func (id ID) Stop(ctx context.Context, grace time.Duration) error {
 	if err := id.Signal(syscall.SIGTERM); err != nil {
 		return err

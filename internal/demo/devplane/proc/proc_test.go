@@ -60,7 +60,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A PID that was given to another program meanwhile must not be signalled.
+// Stop must not signal another program that has got the PID meanwhile.
 func TestForeignProcessIsLeftAlone(t *testing.T) {
 	process := start(t, "exec sleep 60", true)
 	foreign := ID{PID: process.PID, Started: process.Started + "0"}

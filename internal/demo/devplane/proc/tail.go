@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Tail is the end of a process's log, for an error message: at most 15 lines, without the stack of a panic; empty if the
-// log cannot be read. If a line before these reports a failure, the last such line comes first: a program that fails
-// writes much after it.
+// Tail is the end of a process's log, for an error message: at most 15 lines, without the stack of a panic; empty if the log
+// cannot be read. If a line before these reports a failure, Tail puts the last such line first, because a program may write
+// much after it fails.
 func Tail(log string) string {
 	const keep = 15
 	content, err := os.ReadFile(log)
@@ -31,5 +31,5 @@ func Tail(log string) string {
 	return strings.Join(shown, "\n")
 }
 
-// failure matches lines of logs that report why a program ends: of etcd in JSON, of Kubernetes's programs, and of Go.
+// failure matches lines of logs that report why a program ends: lines of etcd (JSON), of Kubernetes programs and of Go.
 var failure = regexp.MustCompile(`"level":"(fatal|panic)"|^[EF]\d{4} |^panic: |^fatal error: `)

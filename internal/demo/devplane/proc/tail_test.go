@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTailShowsTheCause: a stack, and whatever a program writes after its failure, do not hide it.
+// TestTailShowsTheCause: the cause is shown although a stack and further lines of the program follow it.
 func TestTailShowsTheCause(t *testing.T) {
 	const cause = `{"level":"panic","msg":"failed to create WAL: no space left on device"}`
 	chatter := strings.Repeat("{\"level\":\"info\"}\n", 40)

@@ -1,4 +1,4 @@
-// Package fleettest lets the program of an adapter's reference take the place of a machine controller, on a real control plane, over a
+// Package fleettest runs the program of an adapter's reference in place of a machine controller, on a real control plane with a
 // simulated OpenStack.
 package fleettest
 
@@ -19,13 +19,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// program is what a fleet on OpenStack calls its machine controller: here it is the reference's.
+// program is the name of the machine controller of a fleet on OpenStack. Here it is the program of the reference.
 const program = "machine-controller-openstack"
 
 // bin is the folder of the programs under test.
 var bin string
 
-// Main builds the programs and runs the tests of the folder test of an adapter, and ends the process.
+// Main builds the programs, runs the tests in the folder test of an adapter, and ends the process.
 func Main(m *testing.M) {
 	flag.Parse()
 	code, err := run(m)
@@ -47,7 +47,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	root := filepath.Join(adapter, "..", "..") // of the repository, whose modules are built each by itself
+	root := filepath.Join(adapter, "..", "..") // of the repository, whose modules are built separately
 	for _, b := range []struct{ in, as, from string }{
 		{root, fleet.Sets, "./cmd/machine-controller-manager"},
 		{filepath.Join(root, "dev", "clouds"), "cloud-openstack", "./nova/cmd/cloud-openstack"},
@@ -62,14 +62,14 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// Bench is a fleet in which one machine controller runs the reference.
+// Bench is a fleet whose machine controller is the reference.
 type Bench struct {
 	*fleet.Fleet
 	T *testing.T
 }
 
-// Start starts a fleet for the machines of one API, by the flags of the machine controller. What has no machine is removed after a
-// quarantine of seconds.
+// Start starts a fleet for the machines of one API, with the given flags of the machine controller. Instances without a machine are
+// removed after a quarantine of seconds.
 func Start(t *testing.T, api string, flags ...string) *Bench {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,7 +103,7 @@ func (b *Bench) Must(err error) {
 	}
 }
 
-// Kill ends the machine controller by SIGKILL, in the middle of whatever it does.
+// Kill ends the machine controller with SIGKILL at any point of its work.
 func (b *Bench) Kill() {
 	b.T.Helper()
 	n := slices.IndexFunc(b.Controllers, func(c *fleet.Controller) bool { return c.Program == program })
@@ -120,7 +120,7 @@ func (b *Bench) Restart() {
 	b.Must(err)
 }
 
-// Servers are those of the cloud, counted by name.
+// Servers are the cloud's servers, counted by name.
 func (b *Bench) Servers() map[string]int {
 	b.T.Helper()
 	raw, err := b.Cloud.Ask(b.T.Context(), http.MethodGet, "instances", nil)
@@ -136,7 +136,7 @@ func (b *Bench) Servers() map[string]int {
 	return all
 }
 
-// Has says how many servers of the name there are; empty: none.
+// Has says how many servers have the name; empty if none has.
 func (b *Bench) Has(name string) string {
 	b.T.Helper()
 	if n := b.Servers()[name]; n > 0 {
@@ -145,14 +145,14 @@ func (b *Bench) Has(name string) string {
 	return ""
 }
 
-// SwitchOff stops the server of a provider ID.
+// SwitchOff stops the server with a provider ID.
 func (b *Bench) SwitchOff(providerID string) {
 	b.T.Helper()
 	_, err := b.Cloud.Ask(b.T.Context(), http.MethodPost, "do/stop?on="+providerID[strings.LastIndexByte(providerID, '/')+1:], nil)
 	b.Must(err)
 }
 
-// Ready are the names of machines that run with a Ready node.
+// Ready are the names of running machines with a Ready node.
 func (b *Bench) Ready() (names []string) {
 	b.T.Helper()
 	all, err := b.Census(b.T.Context())
@@ -165,7 +165,7 @@ func (b *Bench) Ready() (names []string) {
 	return names
 }
 
-// Eventually looks until the text is empty, for three minutes; it says what is missing.
+// Eventually waits until missing returns an empty text, for at most three minutes. On failure it prints the last text.
 func (b *Bench) Eventually(what string, missing func() string) {
 	b.T.Helper()
 	last := ""

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Rolls lets the owner of two machines replace both, one at a time, and demands that a pod is moved off each before its server goes.
-// Nodes are by machine.
+// Rolls lets the owner of two machines replace both, one at a time, and requires that a pod is evicted from each machine before the machine's
+// server is deleted. Node returns the node of a machine.
 func (b *Bench) Rolls(namespace string, node func(machine string) string, change func()) {
 	b.T.Helper()
 	old := b.Ready()
@@ -30,7 +30,7 @@ func (b *Bench) Rolls(namespace string, node func(machine string) string, change
 		for n, name := range old {
 			err := b.Client.Get(b.T.Context(), client.ObjectKeyFromObject(pods[n]), &corev1.Pod{})
 			if servers[name] == 0 && !apierrors.IsNotFound(err) {
-				b.T.Fatalf("the server of %s went before its pod (error %v)", name, err)
+				b.T.Fatalf("the server of %s was deleted before its pod (error %v)", name, err)
 			}
 			if servers[name] > 0 {
 				return name + " is still there"
@@ -42,11 +42,11 @@ func (b *Bench) Rolls(namespace string, node func(machine string) string, change
 		return ""
 	})
 	if most > 3 {
-		b.T.Errorf("there were %d servers at once, with a surge of one", most)
+		b.T.Errorf("%d servers existed at the same time, with a surge of one", most)
 	}
 }
 
-// SurvivesACrash lets the owner of two machines have five, and kills the machine controller while servers boot.
+// SurvivesACrash scales the owner of two machines to five, and kills the machine controller while servers boot.
 func (b *Bench) SurvivesACrash(scale func()) {
 	b.T.Helper()
 	scale()

@@ -14,21 +14,21 @@ import (
 
 // Traits describe the kind of cloud.
 type Traits struct {
-	// Lag bounds the delay of listings; it is declared as [provider.Traits].ReadLag. LagByID: so do look-ups by an
-	// instance's own ID.
+	// Lag bounds the delay of listings; the provider declares it as [provider.Traits].ReadLag. LagByID: look-ups by an instance's
+	// own ID lag, too.
 	Lag     time.Duration
 	LagByID bool
 	// Boot and Stop bound how long an instance takes to start and to terminate.
 	Boot, Stop time.Duration
 	// Lingers: terminated instances stay listed.
 	Lingers bool
-	// Named: sessions can tell which account they open. Hosts: nodes have other names than machines. Scarce:
-	// addresses are reused as soon as they are free.
+	// Named: sessions can tell which account they open. Hosts: nodes have other names than machines. Scarce: addresses are
+	// reused as soon as they are free.
 	Named, Hosts, Scarce bool
-	// Unforetold: it does not predict the names of nodes.
+	// Unforetold: the cloud does not predict the names of nodes.
 	Unforetold bool
-	// Demanding: it needs a spec to know where to look. ByName: the look-up of a machine's instance also shows
-	// instances of the machine's name.
+	// Demanding: the cloud needs a spec to know where to look. ByName: the look-up of a machine's instance also shows instances
+	// with the machine's name.
 	Demanding, ByName bool
 
 	Habits
@@ -45,25 +45,25 @@ type Cloud struct {
 	Half func() bool
 	// Cut reports whether a listing ends early.
 	Cut func() bool
-	// StartFailure returns the failure of each accepted instance; nil: it starts.
+	// StartFailure returns the failure of an accepted instance; nil: it starts.
 	StartFailure func(*Machine) *StartFailure
-	// Choices are those that specs allow for instances; empty: they name none. Full returns why one has no
-	// capacity; nil: it has.
+	// Choices are the choices that specs allow for instances; empty: specs name none. Full returns the reason for which a choice
+	// has no capacity; nil: it has capacity.
 	Choices []provider.Choice
 	Full    func(provider.Choice) *provider.Error
-	// Late is for how long the present call was on its way. Listings lag behind the caller by Lag in all.
+	// Late is how long the present call was on its way. Listings lag behind the caller by at most Lag in all.
 	Late time.Duration
 	// OnCreate and OnStop are called for each new instance, and for each running one that a caller terminates.
 	OnCreate, OnStop func(*Machine)
-	// Power is how it reboots instances, OnReboot is called for each reboot.
+	// Power is how the cloud reboots instances. OnReboot is called for each reboot.
 	Power    Power
 	OnReboot func(*Machine)
-	// Hides reports whether the cloud hides the instance, Refuses returns an error if it refuses the spec; nil: it
-	// does neither.
+	// Hides reports whether the cloud hides the instance; nil: it hides none. Refuses returns an error if the cloud refuses the
+	// spec; nil: it refuses none.
 	Hides   func(*Machine) bool
 	Refuses func() error
-	// Others are parts at another cloud that is mirrored here, OnKill terminates an instance there; nil: no cloud
-	// is mirrored.
+	// Others are parts at another cloud that is mirrored here. OnKill terminates an instance there. Nil: no cloud is
+	// mirrored.
 	Others func(uid string) []*Part
 	OnKill func(*Machine)
 
@@ -76,21 +76,21 @@ type Machine struct {
 	Place
 	ID, UID, Token string
 	Name, IP       string
-	// Host is the name of its node.
+	// Host is the name of the instance's node.
 	Host string
-	// Owner and Namespace are its tags; empty if users created it.
+	// Owner and Namespace are the instance's tags; empty if users created it.
 	Owner, Namespace        string
 	UserData                []byte
 	Created, listed, booted time.Time
-	// gone is when it ceases, or ceased, to exist; zero while it stays.
+	// gone is the end of its existence, also in the future; zero while it stays.
 	gone time.Time
-	// Died says that no client terminated it.
+	// Died: no client terminated it.
 	Died bool
-	// Called is its provider ID from another cloud.
+	// Called is its provider ID at another cloud.
 	Called string
-	// Choice is its choice.
+	// Choice is the choice that it was created with.
 	Choice provider.Choice
-	// request is that of its last reboot.
+	// request is the request of its last reboot.
 	request string
 	end     end
 	progress
@@ -102,7 +102,7 @@ type Part struct {
 	UID, Name        string
 	Owner, Namespace string
 	made, listed     time.Time
-	// gone is when it was removed.
+	// gone is the time of its removal.
 	gone time.Time
 	// held: its creator is about to use it.
 	held bool
@@ -114,10 +114,10 @@ func (m *Machine) ProviderID() string { return cmp.Or(m.Called, "sim:///"+m.ID) 
 // Exists reports whether the instance exists at now.
 func (m *Machine) Exists(now time.Time) bool { return m.gone.IsZero() || now.Before(m.gone) }
 
-// Gone is when it ceases, or ceased, to exist; zero while it stays.
+// Gone is the end of its existence, also in the future; zero while it stays.
 func (m *Machine) Gone() time.Time { return m.gone }
 
-// Runs reports whether it has started and was not terminated.
+// Runs reports whether the instance has started and was not terminated.
 func (m *Machine) Runs(now time.Time) bool {
 	return m.startsEventually() && !m.off && !now.Before(m.booted) && m.gone.IsZero()
 }
@@ -125,7 +125,7 @@ func (m *Machine) Runs(now time.Time) bool {
 // Machines are all instances ever created, oldest first.
 func (c *Cloud) Machines() []*Machine { return c.machines }
 
-// Existing are the existing instances, of the machine with the UID or of all.
+// Existing are the existing instances of the machine with the UID, or all existing instances.
 func (c *Cloud) Existing(uid string) (out []*Machine) {
 	for _, m := range c.machines {
 		if (uid == "" || m.UID == uid) && m.Exists(c.Now()) {
@@ -135,7 +135,7 @@ func (c *Cloud) Existing(uid string) (out []*Machine) {
 	return out
 }
 
-// Parts are the existing parts, of the machine with the UID or of all.
+// Parts are the existing parts of the machine with the UID, or all existing parts.
 func (c *Cloud) Parts(uid string) (out []*Part) {
 	if c.Others != nil {
 		return c.Others(uid)
@@ -159,7 +159,7 @@ func (c *Cloud) Kill(m *Machine) {
 	m.Died = true
 }
 
-// Next is when something changes by itself; zero: never.
+// Next is the time of the next change without a call; zero: never.
 func (c *Cloud) Next() time.Time {
 	var next time.Time
 	soonest := func(t time.Time) {
@@ -191,7 +191,7 @@ func (c *Cloud) upTo(d time.Duration) time.Duration {
 	return d * time.Duration(c.Roll(11)) / 10
 }
 
-// create creates the parts and the instance, or finds the one of the token.
+// create creates the parts and the instance, or finds the instance of the token.
 func (c *Cloud) create(ctx context.Context, class provider.Class, ref provider.Ref, token string, want provider.Want) (*Machine, error) {
 	wanted := named(c.Choices, want.Choice)
 	n := creation{c: c, at: placeOf(class), ref: ref, token: token, choice: wanted, ignoresOwner: ctx.Value(ignoresOwner{}) != nil}
@@ -223,7 +223,7 @@ func (c *Cloud) create(ctx context.Context, class provider.Class, ref provider.R
 // Renamed is the prefix of the node names of kubelets that do not use the cloud's predicted name.
 const Renamed = "renamed-"
 
-// accept is a requested instance as it begins.
+// accept is the beginning of a requested instance.
 func (c *Cloud) accept(m Machine) *Machine {
 	n, now := len(c.machines)+1, c.Now()
 	m.ID, m.IP = fmt.Sprintf("i-%d", n), c.address(n)
@@ -259,7 +259,7 @@ func (c *Cloud) part(made Part) *Part {
 	return &made
 }
 
-// shows reports whether a listing shows the instance.
+// shows reports whether a listing shows the instance now.
 func (c *Cloud) shows(m *Machine) bool {
 	now := c.Now()
 	if now.Before(m.listed) {
@@ -282,7 +282,7 @@ func (c *Cloud) find(at Place, ref provider.Ref) (out []*Machine) {
 	return out
 }
 
-// namesakes are instances of others that a look-up for ref shows because of their name.
+// namesakes are instances of other machines that a look-up for ref shows because of their name.
 func (c *Cloud) namesakes(at Place, ref provider.Ref) (out []*Machine) {
 	if !c.ByName {
 		return nil
@@ -295,8 +295,8 @@ func (c *Cloud) namesakes(at Place, ref provider.Ref) (out []*Machine) {
 	return out
 }
 
-// remove terminates the instances of ref's UID and the given ones, and then deletes the parts; without a UID only
-// the given ones. It reports whether nothing is left as far as it can see.
+// remove terminates the instances of ref's UID and the given instances, and then deletes the parts; without a UID only the
+// given instances. It reports whether nothing is left that it can see.
 func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) (done bool, err error) {
 	now := c.Now()
 	var targets []*Machine
@@ -322,7 +322,7 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) (d
 			terminate(c, m)
 			if ref.UID != "" && m.UID != "" && m.UID != ref.UID {
 				for _, p := range c.Parts(m.UID) {
-					p.gone = m.gone // of a former UID: it is deleted with the instance
+					p.gone = m.gone // a part of a former UID: it is deleted with the instance
 				}
 			}
 		}
@@ -334,7 +334,7 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) (d
 	return c.removeParts(at, ref.UID), nil
 }
 
-// removeParts deletes the visible parts that are not in use.
+// removeParts deletes the visible parts that no instance uses.
 func (c *Cloud) removeParts(at Place, uid string) bool {
 	for _, p := range c.Parts(uid) {
 		if c.Now().Before(p.listed) || p.Place != at {
@@ -345,7 +345,7 @@ func (c *Cloud) removeParts(at Place, uid string) bool {
 		case c.hides(used):
 			continue
 		default:
-			return false // in use
+			return false // an instance uses it
 		}
 		p.gone = c.Now()
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// world is a cloud with a clock that the test moves; random delays are as long
-// as they may be.
+// world is a cloud with a clock that the test moves. Random delays are as long as
+// possible.
 type world struct {
 	now time.Time
 	cut bool
@@ -184,10 +184,10 @@ func TestDeleteLeavesWhatIsNotGiven(t *testing.T) {
 	other := w.Add(w.Machines()[0].Place, "", "other")
 	of := provider.Ref{UID: "another", Name: "other", ProviderID: other.ProviderID()}
 	if _, err := s.Delete(context.Background(), of, nil); err != nil || !other.Exists(w.now) {
-		t.Errorf("%v: what has the provider ID went, and was not given", err)
+		t.Errorf("%v: the instance with the provider ID was deleted, but was not given", err)
 	}
 	if _, err := s.Delete(context.Background(), of, []provider.Instance{{ID: other.ID}}); err != nil || other.Exists(w.now) {
-		t.Errorf("%v: what was given stays", err)
+		t.Errorf("%v: the given instance still exists", err)
 	}
 	if n := len(w.Parts(ref.UID)); n != 2 {
 		t.Errorf("%d parts of the machine are left, of 2", n)

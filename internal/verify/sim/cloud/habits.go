@@ -9,21 +9,20 @@ import (
 
 // Habits are the properties of some clouds. The zero value has none.
 type Habits struct {
-	// Like is the cloud that has them; empty: none in particular.
+	// Like is the cloud that has the habits; empty: no particular cloud.
 	Like string
-	// Recalls is for how long after a creation its token stands for the instance, terminated or not. After that it
-	// stands only for an existing one; zero: for ever.
+	// Recalls is how long after a creation its token returns the instance, terminated or not. After that, the token returns only
+	// an existing instance; zero: the token returns it for ever.
 	Recalls time.Duration
-	// Keeps is how long terminated instances stay listed where the cloud Lingers; zero: for ever. Operations: only
-	// failed instances stay listed, as their create operation.
+	// Keeps is how long terminated instances stay listed if the cloud Lingers; zero: for ever. Operations: only failed instances
+	// stay listed, as their create operation.
 	Keeps      time.Duration
 	Operations bool
-	// Marks bounds for how long an instance has no owner tags yet: they are written, or become visible, later.
+	// Marks bounds how long an instance has no owner tags: tags are written or become visible later.
 	Marks time.Duration
-	// Makes is how the cloud creates instances.
+	// Makes is the way in which the cloud creates instances.
 	Makes Making
-	// Unique: names are unique within a place. Busy: an instance that is being created or started cannot be
-	// terminated.
+	// Unique: names are unique within a place. Busy: an instance that is being created or started cannot be terminated.
 	Unique, Busy bool
 	// Addressed: node names come from addresses.
 	Addressed bool
@@ -31,35 +30,35 @@ type Habits struct {
 	Limit Limit
 }
 
-// Limit bounds calls: the burst, and the calls in a minute. After is for how long every call is refused once there
-// were more, which the error reports; zero: each excess call is refused without a time. The zero value is no
+// Limit bounds calls: the burst, and the calls in a minute. After is how long every call is refused after calls exceeded the
+// limit; the error reports it. If After is zero, each excess call is refused, and the error names no time. The zero value is no
 // limit.
 type Limit struct {
 	AtOnce, PerMinute int
 	After             time.Duration
 }
 
-// Making is how a cloud creates instances.
+// Making is a way in which a cloud creates instances.
 type Making string
 
-// The ways. The zero value is by one call.
+// The ways. The zero value creates an instance by one call.
 const (
-	// InSteps: a first call creates disk and interface, by their names, and another one the instance. Much may
-	// happen in between.
+	// InSteps: a first call creates disk and interface, by their names, and another call creates the instance. Other calls may
+	// happen between these calls.
 	InSteps Making = "in steps"
-	// ByInterface: the same without tokens: the creator of the interface may create the instance, and others wait
-	// for [lease].
+	// ByInterface: like InSteps, but without tokens. The creator of the interface may create the instance, and others wait for
+	// [lease].
 	ByInterface Making = "by its interface"
-	// InZones: by one call, whose token stands for the instance in one zone only.
+	// InZones: by one call, whose token returns the instance in one zone only.
 	InZones Making = "in zones"
-	// SwitchedOff: by one call, and off, until it is initialized.
+	// SwitchedOff: by one call; the instance is off until it is initialized.
 	SwitchedOff Making = "switched off"
 )
 
-// WhileThere is the [Habits.Recalls] of clouds whose tokens are their existing resources.
+// WhileThere is the [Habits.Recalls] of clouds that have no tokens but their existing resources.
 const WhileThere = time.Nanosecond
 
-// lease is for how long an interface is reserved for its creator.
+// lease is how long an interface is reserved for its creator.
 const lease = time.Minute
 
 // Turns are callbacks in the middle of the cloud's operations.
@@ -72,13 +71,13 @@ type Turns struct {
 
 // progress is an instance's progress.
 type progress struct {
-	// marked is when its owner tags become visible, back when a removal under way fails. off: no client has
-	// started it yet.
+	// marked is the time at which its owner tags become visible, back the time at which a removal in progress fails. off: no
+	// client has started it yet.
 	marked, back time.Time
 	off          bool
 }
 
-// recalls reports whether the token of m still stands for it.
+// recalls reports whether the token of m still returns m.
 func (h Habits) recalls(m *Machine, now time.Time) bool {
 	return h.Recalls == 0 || m.Exists(now) || now.Before(m.Created.Add(h.Recalls))
 }
@@ -107,12 +106,12 @@ type creation struct {
 	ref    provider.Ref
 	token  string
 	choice provider.Choice
-	// nic is its interface; ignoresOwner: it does not check that this is its own.
+	// nic is the interface; ignoresOwner: the creation does not check that it created the interface itself.
 	nic          *Part
 	ignoresOwner bool
 }
 
-// found returns the instance of its token; nil if the cloud knows none.
+// found returns the instance of the creation's token; nil if the cloud knows none.
 func (n *creation) found() *Machine {
 	for _, m := range n.c.machines {
 		elsewhere := n.c.Makes == InZones && m.Choice.Zone != n.choice.Zone
@@ -123,7 +122,7 @@ func (n *creation) found() *Machine {
 	return nil
 }
 
-// parts creates the parts. An error says that another process is about to use them.
+// parts creates the parts. The error says that another process is about to use them.
 func (n *creation) parts(owner string) error {
 	c, of := n.c, Part{Place: n.at, UID: n.ref.UID, Owner: owner, Namespace: n.ref.Namespace}
 	disk, nic := of, of
@@ -145,8 +144,8 @@ func (n *creation) parts(owner string) error {
 	return nil
 }
 
-// between lets other processes run before the instance is requested, and returns the instance that they created
-// instead. An error says that the request must not be sent any more.
+// between lets other processes run before the instance is requested, and returns the instance that they created instead. The
+// error says that the request must not be sent any more.
 func (n *creation) between() (*Machine, error) {
 	if n.c.Makes != InSteps && n.c.Makes != ByInterface {
 		return nil, nil
@@ -166,7 +165,7 @@ func (n *creation) between() (*Machine, error) {
 	return nil, nil
 }
 
-// taken is an error if another machine's instance has the name.
+// taken returns an error if an instance of another machine has the name.
 func (n *creation) taken() error {
 	for _, m := range n.c.machines {
 		if n.c.Unique && m.Place == n.at && m.Name == n.ref.Name && m.UID != n.ref.UID && m.Exists(n.c.Now()) {
@@ -192,7 +191,7 @@ func (s initializer) Initialize(_ context.Context, ref provider.Ref, i provider.
 	})
 }
 
-// busy is an error if m cannot be terminated now.
+// busy returns an error if m cannot be terminated now.
 func (t Traits) busy(m *Machine, now time.Time) error {
 	given := !m.startsEventually() && !now.Before(m.end.from)
 	if !t.Busy || given || m.leaves(now) || !now.Before(m.booted) {

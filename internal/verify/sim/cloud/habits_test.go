@@ -124,7 +124,7 @@ func TestWhoeverMadeTheInterfaceMayAsk(t *testing.T) {
 		}
 	}
 	if i := make1(t, s); len(w.Machines()) != 1 || i.ID != w.Machines()[0].ID {
-		t.Errorf("%d instances, and it was told of %s", len(w.Machines()), i.ID)
+		t.Errorf("%d instances, and the creation returned %s", len(w.Machines()), i.ID)
 	}
 	w, s = like(t, Habits{Makes: ByInterface, Recalls: WhileThere})
 	w.Between = func() {
@@ -135,7 +135,7 @@ func TestWhoeverMadeTheInterfaceMayAsk(t *testing.T) {
 		}
 	}
 	if _, err := s.Create(IgnoreInterfaceOwner(context.Background()), ref, provider.Want{}); err != nil || len(w.Machines()) != 2 {
-		t.Errorf("those who do not look get %d instances: %v", len(w.Machines()), err)
+		t.Errorf("a provider that does not check gets %d instances: %v", len(w.Machines()), err)
 	}
 }
 

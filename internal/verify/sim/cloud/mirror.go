@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Mirror shows an instance of another cloud. [Cloud.Ends] must report its termination there. An instance whose ID
-// comes again is the same, started again: such a cloud drops tokens with their instances.
+// Mirror shows an instance of another cloud. [Cloud.Ends] must report its termination there. If the same ID comes again, it is
+// the same instance, started again: such a cloud drops tokens with their instances.
 func (c *Cloud) Mirror(m Machine) *Machine {
 	m.listed = m.Created
 	c.machines = slices.DeleteFunc(c.machines, func(o *Machine) bool { return o.ID == m.ID })
@@ -15,12 +15,12 @@ func (c *Cloud) Mirror(m Machine) *Machine {
 	return &m
 }
 
-// Ends says that a mirrored instance ceases to exist by then, or sooner if that was said before.
+// Ends says that a mirrored instance ceases to exist at the time, or at an earlier time that was reported before.
 func (c *Cloud) Ends(m *Machine, at time.Time) {
 	if m.gone.IsZero() || at.Before(m.gone) {
 		m.gone = at
 	}
 }
 
-// Boots says from when on a mirrored instance runs.
+// Boots sets the time from which a mirrored instance runs.
 func (m *Machine) Boots(at time.Time) { m.booted = at }

@@ -8,14 +8,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Place is the place of instances. A session sees only those in its own.
+// Place is the place of instances. A session sees only the instances in its own place.
 type Place struct{ Account, Region, Cluster string }
 
-// AccountKey is the key of the account that credentials open; without it they
-// open [MainAccount].
+// AccountKey is the key of the account that credentials open; credentials without it open
+// [MainAccount].
 const AccountKey = "account"
 
-// MainAccount is that of the cluster.
+// MainAccount is the account of the cluster.
 const MainAccount = "main"
 
 func placeOf(c provider.Class) Place {
@@ -41,7 +41,7 @@ func (c *Cloud) user(p *Part) *Machine {
 // AddPart creates a part without a request.
 func (c *Cloud) AddPart(p Part) { c.part(p) }
 
-// host is the name of the node of the nth instance.
+// host is the node name of the nth instance.
 func (t Traits) host(name string, n int, ip string) string {
 	switch {
 	case t.Addressed:
@@ -52,7 +52,7 @@ func (t Traits) host(name string, n int, ip string) string {
 	return name
 }
 
-// address is that of the nth instance.
+// address is the address of the nth instance.
 func (c *Cloud) address(n int) string {
 	ip := func(n int) string { return fmt.Sprintf("10.0.%d.%d", n/250, n%250+1) }
 	for i := 1; c.Scarce && i < n; i++ {
@@ -63,5 +63,5 @@ func (c *Cloud) address(n int) string {
 	return ip(n)
 }
 
-// Remove removes a part by hand.
+// Remove removes a part without a request.
 func (c *Cloud) Remove(p *Part) { p.gone = c.Now() }

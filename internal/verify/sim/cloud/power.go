@@ -6,10 +6,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Power is how the infrastructure reboots instances.
+// Power is the way in which the infrastructure reboots instances.
 type Power string
 
-// How it does. The zero value: not at all.
+// The ways. The zero value: it reboots none.
 const (
 	// EachTime: a repeated call is another reboot.
 	EachTime Power = "each time"

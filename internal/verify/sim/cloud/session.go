@@ -18,12 +18,12 @@ type Call struct {
 	Ref  provider.Ref
 	// Given are the IDs of the instances that a deletion names.
 	Given []string
-	// Choice is what a creation asks for, of several; At is where.
+	// Choice is the requested choice of a creation, At the place.
 	Choice provider.Choice
 	At     Place
 }
 
-// Gate stands between a session and the cloud: it makes the call, or not, and returns the caller's result.
+// Gate stands between a session and the cloud. It makes the call or does not, and returns the caller's result.
 type Gate func(c Call, do func() error) error
 
 // Provider gives access to the cloud through a gate.
@@ -61,7 +61,7 @@ type session struct {
 	class provider.Class
 }
 
-// Traits implements [provider.Session]: all is listed, for any spec.
+// Traits implements [provider.Session]: a listing shows all instances, for any spec.
 func (s session) Traits() provider.Traits {
 	return provider.Traits{
 		Scope: provider.WholeAccount, ReadLag: s.Cloud.Lag, Choices: slices.Clone(s.Cloud.Choices), RebootsOnce: s.Cloud.Power == Once,
@@ -129,11 +129,11 @@ func (s session) Create(ctx context.Context, ref provider.Ref, want provider.Wan
 	return i, nil
 }
 
-// retoken is the key of what [Retoken] puts into a context.
+// retoken is the key of the value that [Retoken] puts into a context.
 type retoken struct{}
 
-// Retoken lets creations under ctx use the nth other client token, as a provider with
-// tokens of its own does; 0 is the right one.
+// Retoken lets creations under ctx use the nth wrong client token, as a provider with its own
+// tokens does; 0 is the right token.
 func Retoken(ctx context.Context, n int) context.Context { return context.WithValue(ctx, retoken{}, n) }
 
 func tokenIn(ctx context.Context, token string) string {

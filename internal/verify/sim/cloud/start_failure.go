@@ -8,16 +8,16 @@ import (
 
 // StartFailure is the failure of an accepted instance.
 type StartFailure struct {
-	// Why is the [provider.Instance.Fault].
+	// Why is the reason, which becomes [provider.Instance.Fault].
 	Why *provider.Error
-	// After is how long after its acceptance the instance fails, Recovers how long after that the cloud continues
-	// with it; zero: never.
+	// After is the time between acceptance and failure. Recovers is the time after which the cloud continues with the instance;
+	// zero: never.
 	After, Recovers time.Duration
-	// Vanishes: only its record stays.
+	// Vanishes: the instance ceases to exist, and only its record stays.
 	Vanishes bool
 }
 
-// end is when an instance fails, and for how long; the zero value: never.
+// end is the time of an instance's failure and of its recovery; the zero value: no failure.
 type end struct {
 	why      *provider.Error
 	from, to time.Time
@@ -43,7 +43,8 @@ func (c *Cloud) decideFailure(m *Machine) {
 	}
 }
 
-// Fault is why the instance has failed at now, since when, and whether that is final; nil: it has not failed.
+// Fault is the reason for which the instance has failed at now, the time of the failure, and whether it is final; nil: no
+// failure.
 func (m *Machine) Fault(now time.Time) (why *provider.Error, since time.Time, final bool) {
 	e := m.end
 	over := !e.to.IsZero() && !now.Before(e.to)
@@ -53,15 +54,15 @@ func (m *Machine) Fault(now time.Time) (why *provider.Error, since time.Time, fi
 	return e.why, e.from, e.to.IsZero()
 }
 
-// startsEventually reports whether it starts some time.
+// startsEventually reports whether the instance starts at some time.
 func (m *Machine) startsEventually() bool { return m.end.why == nil || !m.end.to.IsZero() }
 
-// leaves reports whether it was terminated, by a client or by itself.
+// leaves reports whether the instance was terminated, by a client or by itself.
 func (m *Machine) leaves(now time.Time) bool {
 	return now.Before(m.back) || !m.gone.IsZero() && (!m.end.vanishes || !now.Before(m.end.from))
 }
 
-// sent records that a client terminates it, and that it ceases to exist by then.
+// sent records that a client terminates the instance, which ceases to exist at gone.
 func (m *Machine) sent(now, gone time.Time) {
 	if now.Before(m.end.from) {
 		m.end, m.Died = end{}, false

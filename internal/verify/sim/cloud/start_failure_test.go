@@ -51,8 +51,8 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// TestFateOfWhatWasSentAway: an instance that is terminated before its failure never fails, and one in
-// error is terminated like any other.
+// TestFateOfWhatWasSentAway: an instance that is terminated before its failure never fails. An instance in error is
+// terminated like any other.
 func TestFateOfWhatWasSentAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		startFailure StartFailure
@@ -77,7 +77,7 @@ func TestFateOfWhatWasSentAway(t *testing.T) {
 				}
 			}
 			if got := find(t, s)[0]; got.State != provider.Stopping || stopped != 1 {
-				t.Errorf("%s after it was sent away %d times", got.State, stopped)
+				t.Errorf("%s after it was terminated %d times", got.State, stopped)
 			}
 			w.now = w.now.Add(time.Second)
 			done, err := s.Delete(context.Background(), ref, nil)

@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// cooldown is for how long a storm that has ended still raises an alarm.
+	// cooldown is the time after the end of a storm during which the storm still raises an alarm.
 	cooldownKey  = "millwright.dev/remediation-cooldown"
 	cooldown     = 10 * time.Minute
 	templateKind = "template"
 	desiredSize  = "deployment.kubernetes.io/desired-replicas"
 )
 
-// judgeStopped judges that the size of a set of d changes while a check reports that the machines of the present
-// template become unhealthy: the present set does not grow, and an old one does not shrink. A change of the
-// desired size comes first, and updates in place move machines from one set to the other.
+// judgeStopped judges a new size of a set of d while a check reports a storm of the machines of the present template:
+// the present set must not grow, and an old set must not shrink. A change of the desired size is exempt. Updates in
+// place, which move machines from an old set to the present one, are exempt, too.
 func (j *Judge) judgeStopped(p *Pass, d deployment, s set, was, is int) {
 	all := j.rules(p, d)
 	if alike(d.Object, s.Object) != (is > was) || !every(all, func(d deployment) bool { return d.strategy == rolling || d.strategy == recreate }) {
 		return
 	}
 	if c := j.alarm(p, d, all); c != "" {
-		j.Broken(AlarmStops, "set %s of deployment %s is resized from %d to %d in spite of what check %s says", s.GetName(), d.GetName(), was, is, c)
+		j.Broken(AlarmStops, "set %s of deployment %s is resized from %d to %d although check %s reports a storm", s.GetName(), d.GetName(), was, is, c)
 	}
 }
 
-// alarm names the check that stops the rollout of d in all states since the pass looked; empty if none does.
-// Deployments that run without checks see no alarm: without its controller, a check would raise its last alarm for
+// alarm names the check that stops the rollout of d in all states since the pass looked; empty if no check does.
+// Deployments without checks see no alarm: if no health check controller runs, a check would raise its last alarm for
 // ever.
 func (j *Judge) alarm(p *Pass, d deployment, all []deployment) string {
 	if !j.Alarmed {
@@ -75,7 +75,7 @@ func (j *Judge) alarm(p *Pass, d deployment, all []deployment) string {
 	return ""
 }
 
-// resized reports whether s has yet to follow a change of the desired size.
+// resized reports whether the size of s does not yet follow a change of the desired size.
 func (j *Judge) resized(p *Pass, d deployment, s set) bool {
 	for _, o := range j.since(s.GetUID(), p, bySight) {
 		if o == nil {
@@ -88,7 +88,8 @@ func (j *Judge) resized(p *Pass, d deployment, s set) bool {
 	return false
 }
 
-// inUse reports whether s had machines, or a size above zero, in all states since the pass looked, or in any.
+// inUse reports whether s had a size above zero in all states since the pass looked (always), and whether it had a size
+// above zero or machines in any of them (ever).
 func (j *Judge) inUse(p *Pass, s set) (always, ever bool) {
 	sizes, there := states(j, s.GetUID(), p, bySight, readSet)
 	least, most := spread(sizes, func(s set) int { return s.size })
@@ -98,7 +99,7 @@ func (j *Judge) inUse(p *Pass, s set) (always, ever bool) {
 	return there && least > 0, most > 0 || has
 }
 
-// alarms reports whether c says that the machines of s's template become unhealthy, and selects them.
+// alarms reports whether c selects the machines of s and reports a storm of their template.
 func alarms(c *check, s set, p *Pass) bool {
 	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
 	template, machine := templateLabels(s)
@@ -110,7 +111,7 @@ func alarms(c *check, s set, p *Pass) bool {
 		rest = *d
 	}
 	for _, storm := range remembered(c).Storms {
-		// The process's clock may be wrong by that much.
+		// The process's clock may be wrong by Skew.
 		stands := storm.Over == nil || p.At.Add(max(p.Skew, -p.Skew)+time.Second).Before(storm.Over.Add(rest))
 		if storm.Kind == templateKind && stands && names(storm.Name, s) {
 			return true

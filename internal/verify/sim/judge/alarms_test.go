@@ -17,15 +17,15 @@ func TestAlarmStops(t *testing.T) {
 	const raging = `{"storms":[{"kind":"template","name":"new","sick":3,"of":3}]}`
 	for _, tc := range []struct {
 		reason string
-		// storms are those that the check remembers, over is how long ago a storm ended.
+		// storms are the storms that the check remembers. over is the time since the end of a storm.
 		storms string
 		over   time.Duration
-		// check and deploys make it another one.
+		// check and deploys change the check and the deployment.
 		check   func(*lenient.MachineHealthCheck)
 		deploys func(*v1alpha1.MachineDeployment)
-		// later: the check remembers it only since the pass looked.
+		// later: the check remembers the storm only since the pass looked.
 		later, broken bool
-		// unheard: deployments run without checks.
+		// unheard: deployments run without checks, so they see no alarm.
 		unheard bool
 	}{
 		{reason: "no storm"},

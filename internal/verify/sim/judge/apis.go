@@ -12,9 +12,9 @@ import (
 
 // API is one of the APIs in this world.
 type API struct {
-	// Machine, Set and Deployment are empty objects of its kinds.
+	// Machine, Set and Deployment are empty objects of the API's kinds.
 	Machine, Set, Deployment client.Object
-	// Finalizer holds machines.
+	// Finalizer is the finalizer of machines.
 	Finalizer string
 	Waits
 }
@@ -37,12 +37,12 @@ func (j *Judge) api(by Author) API {
 	return j.APIs[by.API]
 }
 
-// machines are all machines of all APIs.
+// machines returns all machines of all APIs.
 func (j *Judge) machines() []machine {
 	return allOf(j, func(a API) client.Object { return a.Machine }, readMachine)
 }
 
-// sets are all sets, deployments all deployments.
+// sets returns all sets, deployments all deployments.
 func (j *Judge) sets() []set { return allOf(j, func(a API) client.Object { return a.Set }, readSet) }
 
 func (j *Judge) deployments() []deployment {
@@ -69,14 +69,14 @@ func (j *Judge) isSet(o client.Object) bool {
 	return j.of(o, func(a API) client.Object { return a.Set })
 }
 
-// heals reports whether the machine's API replaces unhealthy machines without help.
+// heals reports whether the sets of the machine's API replace unhealthy machines without health checks.
 func heals(m machine) bool {
 	_, gardener := m.Object.(*v1alpha1.Machine)
 	return gardener
 }
 
-// selectable is an empty machine of the API that c selects: machine.openshift.io, the API of health checks, unless
-// an annotation names the other.
+// selectable is an empty machine of the API whose machines c selects: machine.openshift.io, the API of health checks,
+// unless an annotation names the other API.
 func selectable(c *check) client.Object {
 	if c.Annotations[machineAPI] == "" {
 		return &machinev1.Machine{}
@@ -84,8 +84,8 @@ func selectable(c *check) client.Object {
 	return &v1alpha1.Machine{}
 }
 
-// looksAfter is an empty machine of the API that the pass works on: that of a health check, or that of the
-// controller.
+// looksAfter is an empty machine of the API that the pass works on: the API that a health check selects, or the
+// controller's own API.
 func (j *Judge) looksAfter(p *Pass) client.Object {
 	if c := j.seenCheck(p); c != nil {
 		return selectable(c)
@@ -93,15 +93,16 @@ func (j *Judge) looksAfter(p *Pass) client.Object {
 	return j.api(p.By).Machine
 }
 
-// NodeWritten judges that the controllers of one API write to a node. They must not write to a node whose instance
-// was created for a machine of another API, whatever its name. The provider ID tells them.
+// NodeWritten judges a write to a node by the controllers of one API. They must not write to a node whose instance was
+// created for a machine of another API, even if the node has the name of their machine. The provider ID identifies the
+// instance.
 func (j *Judge) NodeWritten(p *Pass, old *corev1.Node) {
 	if len(j.APIs) < 2 || p.By.Role == Nodes || old.Spec.ProviderID == "" {
 		return
 	}
 	for _, o := range j.since(old.UID, p, bySight) {
 		if n, ok := o.(*corev1.Node); !ok || n.Spec.ProviderID == "" {
-			return // it may have matched by name
+			return // the controller may have matched the node by name
 		}
 	}
 	for _, i := range j.Instances() {
@@ -110,7 +111,7 @@ func (j *Judge) NodeWritten(p *Pass, old *corev1.Node) {
 		}
 		for _, m := range j.machines() {
 			if string(m.GetUID()) == i.UID && !sameKind(m.Object, j.looksAfter(p)) {
-				j.Broken(NodesApart, "%s-%d writes to node %s, which is that of %T %s", p.By.Role, p.By.Process, old.Name, m.Object, m.GetName())
+				j.Broken(NodesApart, "%s-%d writes to node %s, which belongs to %T %s", p.By.Role, p.By.Process, old.Name, m.Object, m.GetName())
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// Sender is an annotation of certificate requests that no controller knows: the ID of the instance that really
-	// asks.
+	// Sender is an annotation of certificate requests that no controller reads: the ID of the instance that really sent
+	// the request.
 	Sender = "sim.millwright.dev/sender"
 	// tokenUID is an annotation of bootstrap tokens: the UID of their machine.
 	tokenUID = "millwright.dev/machine-uid"
@@ -22,8 +22,8 @@ const (
 	tokenUser = "system:bootstrap:"
 )
 
-// Approved judges that a certificate request is approved. A request without a token states a name that no
-// controller can verify: the name has to be that of one of our instances.
+// Approved judges the approval of a certificate request. A request without a token states a node name that no
+// controller can verify: the name must be the name of one of our instances.
 func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 	block, _ := pem.Decode(r.Spec.Request)
 	if block == nil {
@@ -70,7 +70,7 @@ func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 	}
 }
 
-// withoutOwnWrites is the pass without the knowledge of its process's writes after it began: requests and machines
+// withoutOwnWrites is the pass without the process's own writes after the pass began: certificate requests and machines
 // have workers of their own, which run in parallel.
 func (p *Pass) withoutOwnWrites() *Pass {
 	out := *p
@@ -80,14 +80,14 @@ func (p *Pass) withoutOwnWrites() *Pass {
 	return &out
 }
 
-// stays reports whether the machine of i existed, and was not being deleted, in one of the states since the pass
-// began: the approver reads machines live.
+// stays reports whether the machine of i existed and was not being deleted in one of the states since the pass began.
+// The approver reads machines live.
 func (j *Judge) stays(i Instance, p *Pass) bool {
 	return slices.ContainsFunc(j.since(types.UID(i.UID), p, atBegin), func(o client.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil })
 }
 
-// judgeTokens judges that a machine is released. If the token cannot be deleted, because the target cluster does
-// not answer, the machine stays until users force its deletion.
+// judgeTokens judges the release of a machine, whose token must be deleted before. If the target cluster does not
+// answer, the token cannot be deleted, and the machine stays until users force its deletion.
 func (j *Judge) judgeTokens(m machine) {
 	if m.hurried {
 		return

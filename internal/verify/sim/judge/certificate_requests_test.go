@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// joining is the request of the kubelet on the instance with the ID, for the node.
+// joining is the request of the kubelet on the instance with the ID for a certificate of the node.
 func joining(t *testing.T, id, nodeName string) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	c := &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:" + nodeName, Organization: []string{"system:nodes"}}}
@@ -40,13 +40,13 @@ func phase(p v1alpha1.MachinePhase) func(*v1alpha1.Machine) {
 
 func deleted(m *v1alpha1.Machine) { m.DeletionTimestamp = &metav1.Time{} }
 
-// TestApproved: the approver and the machine controller are one process, and have workers of their own.
+// TestApproved: the approver and the machine controller run in one process, with separate workers.
 func TestApproved(t *testing.T) {
 	cases := []struct {
 		reason string
-		// before and meanwhile are the machine's states when the pass began and after;
-		// the machine controller itself writes the last of each. stale: the cache shows
-		// the first of before.
+		// before are the machine's states when the pass began, meanwhile its later states;
+		// the machine controller itself writes the last state of each. stale: the cache
+		// shows the first state of before.
 		before, meanwhile []*v1alpha1.Machine
 		stale             bool
 		want              bool
@@ -104,7 +104,7 @@ func TestApproved(t *testing.T) {
 	}
 }
 
-// TestTokenGone: a token may be deleted when a node has joined that may be its machine's.
+// TestTokenGone: a token may be deleted after a node has joined that may belong to the token's machine.
 func TestTokenGone(t *testing.T) {
 	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{UID: "token", Annotations: map[string]string{tokenUID: "m"}}}
 	former := &corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "node", Name: "m"}}

@@ -15,13 +15,13 @@ type CreateRequest struct {
 	UID, Place string
 	Choice     Choice
 	At         time.Time
-	// Born is when the process began.
+	// Born is the start of the process.
 	Born time.Time
 }
 
 // CreateReply is the answer that the process got.
 type CreateReply struct {
-	// Made: the instance exists. Unclear: it may exist.
+	// Made: the instance exists. Unclear: the instance may exist.
 	Made, Unclear bool
 	// Sold is the scope that the answer reports as sold out, without an instance: the type in its zone, the zone,
 	// or the account; empty: none.
@@ -31,9 +31,9 @@ type CreateReply struct {
 // ChoiceRecord judges the choices of creations. It is a part of the [Judge].
 type ChoiceRecord struct {
 	j *Judge
-	// unclear is, by machine, the choice of a creation of any process without a clear answer.
+	// unclear is the choice of a creation without a clear answer to any process, by machine.
 	unclear map[string]string
-	// askedBy are the machines whose instances a process requested.
+	// askedBy are the machines for which each process requested an instance.
 	askedBy map[asker]bool
 	// sold are the shortages reported to each process, with their times.
 	sold map[int][]shortage
@@ -64,12 +64,11 @@ func (s shortage) covers(a CreateRequest) bool {
 }
 
 const (
-	// leastPause is the shortest time before a choice that is sold out is requested again: a minute, by clocks
-	// that may differ a little.
+	// leastPause is the shortest time before a choice that is sold out may be requested again: a minute, less the
+	// possible difference of clocks.
 	leastPause = 55 * time.Second
-	// mostWait is how long a machine may wait for its instance without faults: it learns of capacity within ten
-	// minutes of pause, a second or two later if others try before it, and users check its spec every twenty
-	// minutes.
+	// mostWait is how long a machine may wait for its instance without faults. A process tries a choice again after at most
+	// ten minutes, plus a second or two if other machines try first. Users check the machine's spec every twenty minutes.
 	mostWait = 45 * time.Minute
 )
 
@@ -80,11 +79,11 @@ func (m *ChoiceRecord) CreateRequested(a CreateRequest) {
 	repeats := was != "" || !m.askedBy[by] && m.j.made(types.UID(a.UID)).Before(a.Born) // an earlier process may have requested it without an answer
 	m.askedBy[by] = true
 	if was != "" && was != a.Choice.Name {
-		m.j.Broken(OneAsked, "the machine with the UID %s is asked for as %s, while the result of the request for %s is unknown", a.UID, a.Choice.Name, was)
+		m.j.Broken(OneAsked, "the instance of the machine with UID %s is requested as %s while the result of the request for %s is unknown", a.UID, a.Choice.Name, was)
 	}
 	for _, s := range m.sold[a.Process] {
 		if !repeats && s.covers(a) && a.At.Sub(s.at) < leastPause {
-			m.j.Broken(NotInVain, "%s is asked for %v after this process learned that it is sold out, as %s of %s", a.Choice.Name, a.At.Sub(s.at), s.scope, s.of.Name)
+			m.j.Broken(NotInVain, "%s is requested %v after this process learned that it is sold out, as %s of %s", a.Choice.Name, a.At.Sub(s.at), s.scope, s.of.Name)
 		}
 	}
 }
@@ -100,7 +99,7 @@ func (m *ChoiceRecord) CreateAnswered(a CreateRequest, said CreateReply) {
 		again := s.scope == said.Sold && s.covers(a)
 		switch {
 		case again && a.At.Before(s.at):
-			said.Sold = "" // it was requested before that answer
+			said.Sold = "" // the process sent this request before that answer
 		case said.Made && s.covers(a), again:
 			continue
 		}
@@ -112,13 +111,13 @@ func (m *ChoiceRecord) CreateAnswered(a CreateRequest, said CreateReply) {
 	m.sold[a.Process] = left
 }
 
-// settled records that a machine was released. That is judged where it is released: its instance does not exist
-// then, so nothing is unclear if a restore recreates it.
+// settled drops the unclear choice of a released machine. [Judge] judges the release itself: the instance does not exist
+// then. If a restore recreates the machine, no earlier request is unclear.
 func (m *ChoiceRecord) settled(uid string) {
 	delete(m.unclear, uid)
 }
 
-// judgeWaits judges that machines get instances while some choice has capacity.
+// judgeWaits judges that machines get instances while a choice has capacity.
 func (m *ChoiceRecord) judgeWaits() {
 	if !m.j.Room() {
 		return
@@ -134,7 +133,7 @@ func (m *ChoiceRecord) judgeWaits() {
 		}
 		waits := !made[o.GetUID()] && o.provider == "" && !o.failed && o.GetDeletionTimestamp() == nil && !m.j.hopeless(o.Object)
 		if d := m.j.Now().Sub(since); waits && d > mostWait {
-			m.j.Broken(NextChoice, "machine %s has waited for %v, and there is room", o.GetName(), d)
+			m.j.Broken(NextChoice, "machine %s has waited for %v although a choice has capacity", o.GetName(), d)
 		}
 	}
 }

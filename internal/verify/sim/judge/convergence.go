@@ -37,7 +37,7 @@ func (j *Judge) unsettledMachines() string {
 		case n != nil && n.DeletionTimestamp != nil:
 			return fmt.Sprintf("node %s is still being deleted", n.Name)
 		case !j.Well(m.Object) && !j.GivenUp(m.Object):
-			return fmt.Sprintf("machine %s is not well: phase %q, node %q", name, m.phase, m.node)
+			return fmt.Sprintf("machine %s does not run as desired: phase %q, node %q", name, m.phase, m.node)
 		case m.GetAnnotations()[unrecorded] != "" && !j.doubled(m):
 			return fmt.Sprintf("machine %s says that it has instances besides its own", name)
 		}
@@ -67,7 +67,7 @@ func (j *Judge) Well(o client.Object) bool {
 	return m.running && ready(j.node(m.node)) && len(there) == 1 && there[0].ProviderID == m.provider
 }
 
-// GivenUp reports whether the machine may stay as it is: it failed, has no controller, and cannot recover or
+// GivenUp reports whether the machine may stay as it is: it has failed, has no controller, and can neither recover nor
 // finish an update in place. The node of its name may belong to an instance whose machine was lost.
 func (j *Judge) GivenUp(o client.Object) bool {
 	m := readMachine(o)
@@ -79,7 +79,7 @@ func (j *Judge) GivenUp(o client.Object) bool {
 // Failed reports whether the machine has failed.
 func (*Judge) Failed(o client.Object) bool { return readMachine(o).failed }
 
-// doubled reports whether the machine has other instances than its recorded one.
+// doubled reports whether the machine has instances besides its recorded one.
 func (j *Judge) doubled(m machine) bool {
 	return slices.ContainsFunc(j.existing(string(m.GetUID())), func(i Instance) bool { return i.ProviderID != m.provider })
 }
@@ -119,24 +119,24 @@ func (j *Judge) Stray() string {
 	return ""
 }
 
-// recentNode names a node without a machine that may still get one: it is marked as unmanaged only after the time
-// that a machine has to join.
+// recentNode names a node without a machine that a machine may still take: a node is marked as unmanaged only after
+// the join timeout of machines.
 func (j *Judge) recentNode() string {
 	all := j.machines()
 	for _, o := range j.All(&corev1.Node{}) {
 		had := slices.ContainsFunc(all, func(m machine) bool { return m.node == o.GetName() && (m.running || m.lost) })
 		age := j.Now().Sub(o.GetCreationTimestamp().Time)
 		if !had && slices.ContainsFunc(j.APIs, func(a API) bool { return age < a.JoinTimeout }) {
-			return fmt.Sprintf("node %s, which no machine has, is there only for %v", o.GetName(), age)
+			return fmt.Sprintf("node %s, which belongs to no machine, has existed only for %v", o.GetName(), age)
 		}
 	}
 	return ""
 }
 
-// namesake reports whether a machine has the instance's name, and no instance of its own in that place: it failed,
-// or its own is in another account. A controller cannot see there that the machine has another one, so the
-// instance is kept until the machine is deleted. The same holds while the machine is being deleted, which may last
-// for ever.
+// namesake reports whether a machine has the instance's name but no instance of its own in that place: the machine has
+// failed, or its own instance is in another account. A controller that looks in that place cannot see the other
+// instance, so it keeps the namesake until the machine is deleted. This holds while the machine is being deleted,
+// too, which may last for ever.
 func (j *Judge) namesake(i Instance) bool {
 	own := func(m machine) bool {
 		return slices.ContainsFunc(j.existing(string(m.GetUID())), func(o Instance) bool { return o.Place == i.Place })
@@ -145,8 +145,8 @@ func (j *Judge) namesake(i Instance) bool {
 	return slices.ContainsFunc(j.machines(), func(m machine) bool { return m.GetName() == i.Name && (!own(m) || stuck(m)) })
 }
 
-// MayStay reports whether the instances and parts of a deleted machine may stay: no collector looks for them, or
-// it must not touch them.
+// MayStay reports whether the instances and parts of a deleted machine may stay: no collector looks for them, or the
+// collector must not delete them.
 func (j *Judge) MayStay(uid string) bool {
 	if uid == "" {
 		return true
@@ -157,10 +157,10 @@ func (j *Judge) MayStay(uid string) bool {
 // Stays reports whether an instance without a machine may stay.
 func (j *Judge) Stays(i Instance) bool { return j.MayStay(i.UID) || j.namesake(i) }
 
-// strayNode reports whether a stray instance registered the node, or one that may stay. No controller looks for
-// the nodes of those, nor of machines whose deletion users forced. A machine may be deleted before it knows of its
-// node, and may be unable to find it. A node with the name of a foreign instance may be a foreign node, as far as
-// a machine can see.
+// strayNode reports whether a stray instance, or an instance that may stay, registered the node. No controller looks for
+// the nodes of such instances, nor for the nodes of machines whose deletion users forced. A machine may be deleted
+// before it knows its node, and may be unable to find it. A node with the name of a foreign instance may be a foreign
+// node, as far as a machine can see.
 func (j *Judge) strayNode(name string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool {
 		m, there := find(j.machines(), types.UID(i.UID))
@@ -172,17 +172,19 @@ func (j *Judge) strayNode(name string) bool {
 	})
 }
 
-// Hurried reports whether users ever forced the deletion of the machine.
+// Hurried reports whether users forced the deletion of the machine at any time.
 func (j *Judge) Hurried(uid string) bool {
 	return slices.ContainsFunc(j.log[types.UID(uid)], func(c change) bool { return c.now != nil && readMachine(c.now).hurried })
 }
 
-// MayStillWrite reports whether controllers may write although all objects are in their desired state: a node is
-// being updated, and its set has no deployment any more to wait for that; a node without a machine is not yet
-// marked for that, which takes as long as machines may take to join, and the same holds for an unneeded finalizer
-// of machines; a check has yet to report that a machine which others hold has no node, or to request the remedy of
-// a failed machine, at once or when its breaker allows it, or reports each hour that the remedy failed; or a
-// collector may still remove an instance or part.
+// MayStillWrite reports whether controllers may write although all objects are in their desired state:
+//   - A node is being updated, and its set has no deployment any more that waits for the update.
+//   - A node without a machine is not yet marked as unmanaged, or a node still has an unneeded finalizer. Both may take
+//     the join timeout of machines.
+//   - A check has not yet reported that a machine held by other controllers has no node.
+//   - A check has not yet requested the remedy of a failed machine, because its breaker does not allow it yet, or the
+//     check reports each hour that the remedy failed.
+//   - A collector may still remove an instance or a part.
 func (j *Judge) MayStillWrite() bool {
 	nodes, all := map[string]bool{}, j.machines()
 	for _, m := range all {
@@ -228,8 +230,8 @@ func (j *Judge) unsettledDeployments() string {
 	return ""
 }
 
-// presentSet is the set of d's template; empty: none exists. A late creation whose reply was lost may create a
-// second one, which stays empty.
+// presentSet is the set of d's template; empty if no set has it. A creation whose reply was lost may arrive late and
+// create a second set, which stays empty.
 func presentSet(d deployment, all []set) types.UID {
 	all = slices.DeleteFunc(slices.Clone(all), func(s set) bool { return !alike(d.Object, s.Object) })
 	if len(all) == 0 {
@@ -247,7 +249,7 @@ func presentSet(d deployment, all []set) types.UID {
 // setsLeft checks the sets of d.
 func (j *Judge) setsLeft(d deployment) string {
 	if d.rollbackTo != nil {
-		return fmt.Sprintf("is to go back to revision %d still", *d.rollbackTo)
+		return fmt.Sprintf("has not yet gone back to revision %d", *d.rollbackTo)
 	}
 	all := j.setsOf(d)
 	present, old := presentSet(d, all), int32(0)
@@ -258,16 +260,16 @@ func (j *Judge) setsLeft(d deployment) string {
 		switch {
 		case s.GetUID() == present:
 			if s.size != d.size || s.held || s.avoided {
-				return fmt.Sprintf("its set %s is to have %d of %d machines, held %v, avoided %v", s.GetName(), s.size, d.size, s.held, s.avoided)
+				return fmt.Sprintf("its set %s wants %d of %d machines, held %v, avoided %v", s.GetName(), s.size, d.size, s.held, s.avoided)
 			}
 		case s.size > 0 || len(j.controlled(s)) > 0:
-			return fmt.Sprintf("its old set %s is to have %d machines and has %d", s.GetName(), s.size, len(j.controlled(s)))
+			return fmt.Sprintf("its old set %s wants %d machines and has %d", s.GetName(), s.size, len(j.controlled(s)))
 		default:
 			old++
 		}
 	}
 	if d.history != nil && old > *d.history {
-		return fmt.Sprintf("keeps %d old sets, and %d are wanted", old, *d.history)
+		return fmt.Sprintf("keeps %d old sets instead of %d", old, *d.history)
 	}
 	return ""
 }
@@ -295,7 +297,7 @@ func (j *Judge) marksLeft(d deployment) string {
 		}
 	}
 	if d.wishes {
-		return "still wishes that machines go"
+		return "still lists machines that an autoscaler chose"
 	}
 	return ""
 }

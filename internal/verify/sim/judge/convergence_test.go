@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestYoungNodes: a world is not at rest while a node without a machine may still get one.
+// TestYoungNodes: a world is not at rest while a machine may still take a node that has no machine.
 func TestYoungNodes(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
@@ -37,7 +37,7 @@ func TestYoungNodes(t *testing.T) {
 	}
 }
 
-// TestStrayNodes: a node without a machine has to be deleted, unless it may belong to a foreign instance with its
+// TestStrayNodes: a node without a machine must be deleted, unless it may belong to a foreign instance with the node's
 // name.
 func TestStrayNodes(t *testing.T) {
 	for _, tc := range []struct {
@@ -59,8 +59,8 @@ func TestStrayNodes(t *testing.T) {
 	}
 }
 
-// TestPresentSet: of two sets of the deployment's template the one with machines is the present one, and if none
-// has machines, the one without marks of a rollout.
+// TestPresentSet: if two sets have the deployment's template, the set with machines is the present one; if neither has
+// machines, the set without marks of a rollout is.
 func TestPresentSet(t *testing.T) {
 	d := &v1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{UID: "d"}}
 	d.Spec.Template.Spec.Class.Name = "present"

@@ -26,13 +26,13 @@ const (
 	inPlace  = "InPlaceUpdate"
 )
 
-// deployment is one of either API, by its fields.
+// deployment is a deployment of either API, by its fields.
 type deployment struct {
 	client.Object
 	size     int
 	strategy string
 	selector labels.Selector
-	// surge and unavailable are the bounds in machines.
+	// surge and unavailable are bounds in machines.
 	surge, unavailable int
 	byHand, paused     bool
 	minReady           time.Duration
@@ -40,14 +40,14 @@ type deployment struct {
 	history            *int32
 	// overlaps: machines that are being deleted do not count against the surge.
 	overlaps bool
-	// wishes: an autoscaler's choices are not yet carried out.
+	// wishes: the rollout has not yet marked all machines that an autoscaler chose.
 	wishes bool
-	// done: the status says that the rollout is complete; says are its counters.
+	// done: the status reports a complete rollout; says are the status's counters.
 	done bool
 	says counters
 }
 
-// counters are those of a deployment's status.
+// counters are the counters of a deployment's status.
 type counters struct{ replicas, updated, ready, available, unavailable int32 }
 
 func readDeployment(o client.Object) deployment {
@@ -121,9 +121,9 @@ func readOpenShiftDeployment(out *deployment, d *v1beta1.MachineDeployment) {
 		meta.FindStatusCondition(st.Conditions, v1beta1.MachineDeploymentStalled) == nil
 }
 
-// bounds sets the bounds as documented: a percentage of surge is rounded up, one of unavailable down and to at
-// most all; if both are zero, one may be unavailable; no surge where users choose the nodes; and neither where the
-// strategy does not replace step by step.
+// bounds sets the bounds as documented. A percentage of surge is rounded up. A percentage of unavailable is rounded
+// down, and all machines are its maximum. If both are zero, one machine may be unavailable. There is no surge where users
+// choose the nodes. Both are zero if the strategy does not replace step by step.
 func (d *deployment) bounds(surge, unavailable *intstr.IntOrString) {
 	if d.strategy != rolling && d.strategy != inPlace || d.size <= 0 {
 		return
@@ -138,7 +138,7 @@ func (d *deployment) bounds(surge, unavailable *intstr.IntOrString) {
 	d.unavailable = min(d.unavailable, d.size)
 }
 
-// ofAll is a number, or a percentage of all, after so many hundredths were added.
+// ofAll reads a number, or a percentage of all to which hundredths are added before the division.
 func ofAll(v *intstr.IntOrString, all, hundredths int) int {
 	if v == nil {
 		return 0
@@ -231,7 +231,7 @@ func selected(n *corev1.Node) bool {
 	return n != nil && n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == "true"
 }
 
-// updating reports whether the node is to be updated, and was not yet.
+// updating reports whether the node is selected for an update that is not yet done.
 func updating(n *corev1.Node) bool {
 	return selected(n) && n.Labels[v1alpha1.LabelKeyNodeUpdateResult] == ""
 }

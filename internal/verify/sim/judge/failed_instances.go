@@ -11,17 +11,17 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// Cause is why the cloud failed an instance that it had accepted.
+// Cause is the reason for which the cloud failed an instance that it had accepted.
 type Cause struct {
-	// Text is the cloud's message; empty: the instance has not failed. Room: the cloud had no capacity after all.
+	// Text is the cloud's message; empty if the instance has not failed. Room: the cloud had no capacity.
 	Text string
 	Room bool
-	// Since is when that was, Final says that the cloud will not repair it.
+	// Since is the time of the failure. Final: the cloud will not repair the instance.
 	Since time.Time
 	Final bool
 }
 
-// reportWithin is how long a machine may take to report the cause without faults: one that could not create its
+// reportWithin is how long a machine may take to report the cause without faults: a machine that could not create its
 // instance, or waits for capacity, retries after ten minutes.
 const reportWithin = 12 * time.Minute
 
@@ -39,8 +39,8 @@ func (j *Judge) judgeCauses() {
 	}
 }
 
-// givenUp returns the machine's only instance if that has failed. A machine that is being deleted, or that has a
-// node, is judged by that.
+// givenUp returns the machine's only instance if that instance has failed. It returns false for a machine that is
+// being deleted or that has a node.
 func (j *Judge) givenUp(m machine) (i Instance, given bool) {
 	var all []Instance
 	for _, o := range j.Instances() {
@@ -55,13 +55,13 @@ func (j *Judge) givenUp(m machine) (i Instance, given bool) {
 	return i, (m.provider == "" || sameID(m.provider, i.ProviderID)) && j.node(m.node) == nil && j.node(i.NodeName) == nil
 }
 
-// failedBefore reports whether the machine failed for another reason before its instance did.
+// failedBefore reports whether the machine failed for another reason before its instance failed.
 func (j *Judge) failedBefore(m machine, at time.Time) bool {
 	return slices.ContainsFunc(j.log[m.GetUID()], func(c change) bool { return c.now != nil && c.at.Before(at) && readMachine(c.now).failed })
 }
 
-// reportedBefore reports whether a machine that has timed out reported the cause before: without its credentials
-// it could not learn the cause any more.
+// reportedBefore reports whether a machine that has timed out reported the cause earlier: later it may have been unable
+// to learn the cause, because it had lost its credentials.
 func (c Cause) reportedBefore(m machine, log []change) bool {
 	return m.failed && slices.ContainsFunc(log, func(o change) bool { return o.now != nil && c.reportedBy(readMachine(o.now)) })
 }
@@ -85,10 +85,10 @@ func (c Cause) reportedBy(m machine) bool {
 	return true
 }
 
-// judgeEarlyFailure judges that a machine fails. In the API with a creation timeout, whose sets replace failed
-// machines, the machine keeps that time: the autoscaler looks for capacity elsewhere meanwhile, and the set does
-// not repeat the same request at once. In the other API a machine keeps it while the cloud may still repair the
-// instance, which exists. If no instance exists, the machine fails at once, as with any lost instance.
+// judgeEarlyFailure judges the failure of a machine. In the API with a creation timeout, whose sets replace failed
+// machines, the machine does not fail before that timeout: meanwhile the autoscaler looks for capacity elsewhere, and
+// the set does not repeat the same request at once. In the other API a machine does not fail while its instance exists
+// and the cloud may still repair it. If no instance exists, the machine fails at once, as with any lost instance.
 func (j *Judge) judgeEarlyFailure(old, now machine) {
 	i, given := j.givenUp(old)
 	timeout := j.apiOf(old.Object).JoinTimeout
@@ -100,6 +100,6 @@ func (j *Judge) judgeEarlyFailure(old, now machine) {
 	}
 	age := j.Now().Sub(j.made(old.GetUID()))
 	if timeout == 0 || age < timeout-time.Second-2*j.Skew {
-		j.Broken(NoHaste, "machine %s failed %v after it was made, and has %v: %s", now.GetName(), age, timeout, i.Cause.Text)
+		j.Broken(NoHaste, "machine %s failed %v after it was created, before its timeout of %v: %s", now.GetName(), age, timeout, i.Cause.Text)
 	}
 }

@@ -30,7 +30,7 @@ func failsWith(message string, reason machinev1.MachineStatusError) func(*machin
 	}
 }
 
-// crashes is what a machine of Gardener's says of a failed creation.
+// crashes is the status of a machine of Gardener after a failed creation.
 func crashes(phase v1alpha1.MachinePhase, text, code string) func(*v1alpha1.Machine) {
 	return func(m *v1alpha1.Machine) {
 		m.Spec.ProviderID = "sim:///i-1"
@@ -39,7 +39,7 @@ func crashes(phase v1alpha1.MachinePhase, text, code string) func(*v1alpha1.Mach
 	}
 }
 
-// bothAPIs makes a scene with a failed instance of m.
+// bothAPIs creates a scene with a failed instance of m.
 func bothAPIs(c Cause) *scene {
 	s := newScene()
 	s.judge.APIs[0].JoinTimeout = 20 * time.Minute
@@ -143,8 +143,8 @@ func TestHaste(t *testing.T) {
 	}
 }
 
-// TestHasteAboutWhatIsGone: the cloud repairs only existing instances. The API that fails machines without an
-// instance does so at once, even if the cloud was to repair it; the other waits for its timeout (world 100315687).
+// TestHasteAboutWhatIsGone: the cloud repairs only existing instances. In the API that fails machines without an instance, a
+// machine fails at once, even if the cloud had announced a repair; in the other API it waits for its timeout (world 100315687).
 func TestHasteAboutWhatIsGone(t *testing.T) {
 	failed := failsWith("can't find created instance: the host restarts", machinev1.CreateMachineError)
 	patient := func(m *machinev1.Machine) { m.Annotations = map[string]string{creationTimeout: "5m"} }

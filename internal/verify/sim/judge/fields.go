@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// Keys that objects carry, as they are documented.
+// The documented keys of annotations, labels and taints.
 const (
 	excludeDrain      = "machine.openshift.io/exclude-node-draining"
 	deleteMachine     = "machine.openshift.io/delete-machine"
@@ -39,7 +39,7 @@ const (
 	remediationPaused = "cluster.x-k8s.io/paused"
 )
 
-// machine is one of either API, by its fields.
+// machine is a machine of either API, by its fields.
 type machine struct {
 	client.Object
 	phase          string
@@ -47,27 +47,27 @@ type machine struct {
 	owner          types.UID
 	// updated is when the status last changed.
 	updated time.Time
-	// going: its deletion was requested, or its phase says so. failed: it has failed. works: its API calls it
-	// available. running: it needs nothing.
+	// going: its deletion was requested, or its phase says so. failed: it has failed. works: its API counts it as
+	// available. running: it has reached its final phase.
 	going, failed, works, running bool
 	// joining: it waits for its node. lost: its node has been unhealthy since lostSince.
 	joining, lost bool
 	lostSince     time.Time
-	// hurried: a user forces its deletion. preDrain and preTerminate are hooks; drained: the drain was recorded as
-	// done.
+	// hurried: a user forces its deletion. preDrain and preTerminate: it has such a hook. drained: it records that its
+	// drain is done.
 	hurried, preDrain, preTerminate, drained bool
-	// asked: users want this one deleted before others; marked: an autoscaler does.
+	// asked: users want its set to delete it first. marked: an autoscaler wants that.
 	asked, marked bool
-	// shielded: it was handed over and its set makes room for it.
+	// shielded: it was handed over, and its new set still has to make room for it.
 	shielded bool
-	// kept: it is preserved although it failed.
+	// kept: it has failed and is preserved.
 	kept bool
-	// unsure: it reports that its instance is unknown.
+	// unsure: it reports that it does not know its instance.
 	unsure bool
-	// group is the group of machines of which one at a time is replaced.
+	// group is the group of machines that are replaced one at a time.
 	group string
-	// join and health are timeouts of its own, drain that of its drain, retries how often its budgets may refuse;
-	// nil: the rules' defaults.
+	// join, health and drain are the machine's own timeouts, retries is its own number of refusals by disruption budgets; nil:
+	// the defaults of the rules.
 	join, health, drain *time.Duration
 	retries             *int32
 }
@@ -183,7 +183,7 @@ func (j *Judge) replaced(m machine) bool {
 	return gardener && m.failed
 }
 
-// held reports whether our finalizer is set.
+// held reports whether the machine has our finalizer.
 func (j *Judge) held(m machine) bool {
 	return slices.Contains(m.GetFinalizers(), j.apiOf(m.Object).Finalizer)
 }
@@ -196,11 +196,11 @@ type set struct {
 	selector labels.Selector
 	// frozen: it creates no machines because it has far too many.
 	frozen bool
-	// held: its deployment keeps it from growing; avoided: new pods avoid its nodes.
+	// held: its deployment does not let it grow. avoided: its nodes have a taint that keeps new pods away.
 	held, avoided bool
-	// share and approved are how many machines users allow to be deleted at once; share 0: no limit.
+	// share and approved bound how many machines may be deleted at once, as users set them; share 0: no limit.
 	share, approved int
-	// replicas, ready and available are the counters of the status, for the observed generation.
+	// replicas, ready and available are the status's counters for the observed generation.
 	replicas, ready, available int32
 	observed                   int64
 }
@@ -227,8 +227,8 @@ func readSet(o client.Object) set {
 	return out
 }
 
-// guardOf reads how many machines may be deleted at once: a share from 1 % to 100 %, a fifth if it is unreadable,
-// and a number that was approved.
+// guardOf reads how many machines may be deleted at once: a share from 1 % to 100 %, 20 % if the value is unreadable, and
+// an approved number.
 func guardOf(o client.Object) (share, approved int) {
 	text := o.GetAnnotations()[maxShare]
 	if text == "" {
@@ -253,20 +253,20 @@ func selectorOf(s *metav1.LabelSelector) labels.Selector {
 	return out
 }
 
-// selects reports whether m is the set's by owner and labels.
+// selects reports whether the set owns m and selects its labels.
 func (s set) selects(m machine) bool {
 	return m.owner == s.GetUID() && s.selector.Matches(labels.Set(m.GetLabels()))
 }
 
-// claims reports whether m has no controller, and the set adopts it.
+// claims reports whether the set adopts m, which has no controller.
 func (s set) claims(m machine) bool {
 	return m.owner == "" && s.selector.Matches(labels.Set(m.GetLabels()))
 }
 
-// counts reports whether m is one of the set's replicas.
+// counts reports whether the set counts m as a replica.
 func (s set) counts(m machine) bool { return s.selects(m) && !m.going }
 
-// readyAt is since when the node has been ready; false: it is not.
+// readyAt is the time since which the node has been ready; false if it is not ready.
 func readyAt(n *corev1.Node) (since time.Time, ready bool) {
 	if n == nil {
 		return since, false

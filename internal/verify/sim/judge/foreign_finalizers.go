@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// hasForeignFinalizer reports whether another controller holds the object.
+// hasForeignFinalizer reports whether another controller's finalizer holds the object.
 func (j *Judge) hasForeignFinalizer(o client.Object) bool {
 	return j.Foreign != "" && slices.Contains(o.GetFinalizers(), j.Foreign)
 }
@@ -20,36 +20,36 @@ func (j *Judge) judgeForeignFinalizer(p *Pass, was, now client.Object) {
 	}
 }
 
-// onlyForeignFinalizersLeft reports whether only foreign finalizers hold the machine: ours is removed, and no
-// instance or part of it is left.
+// onlyForeignFinalizersLeft reports whether only foreign finalizers hold the machine: our finalizer is removed, and no
+// instance or part of the machine is left.
 func (j *Judge) onlyForeignFinalizersLeft(m machine) bool {
 	uid := string(m.GetUID())
 	return m.GetDeletionTimestamp() != nil && j.hasForeignFinalizer(m) && !j.held(m) && len(j.existing(uid)) == 0 &&
 		!slices.ContainsFunc(j.Parts(), func(p Part) bool { return p.UID == uid })
 }
 
-// onlyOthersHoldSet reports whether a set that is being deleted waits only for others: they hold the set itself,
-// or its machines.
+// onlyOthersHoldSet reports whether a set that is being deleted waits only for foreign finalizers of the set itself or of
+// its machines.
 func (j *Judge) onlyOthersHoldSet(s set) bool {
 	others := func(m machine) bool { return !j.onlyForeignFinalizersLeft(m) }
 	return j.hasForeignFinalizer(s) || len(j.controlled(s)) > 0 && !slices.ContainsFunc(j.controlled(s), others)
 }
 
-// onlyOthersHoldNode reports whether a node that is being deleted, and has no machine, waits only for others.
+// onlyOthersHoldNode reports whether a node without a machine that is being deleted waits only for foreign finalizers.
 func (j *Judge) onlyOthersHoldNode(o client.Object) bool {
 	n, ok := o.(*corev1.Node)
 	return ok && n.DeletionTimestamp != nil && j.hasForeignFinalizer(n)
 }
 
-// releasedBefore reports whether the machine controller released the machine before others did.
+// releasedBefore reports whether the machine controller removed our finalizer before the machine's object was removed.
 func (j *Judge) releasedBefore(uid types.UID) bool {
 	return slices.ContainsFunc(j.log[uid], func(c change) bool {
 		return c.by.Role == Machines && c.was != nil && c.now != nil && j.held(readMachine(c.was)) && !j.held(readMachine(c.now))
 	})
 }
 
-// heldOnlyByOthers counts the machines of s that only others hold: one API counts them among its replicas while
-// they exist.
+// heldOnlyByOthers counts the machines of s that only foreign finalizers hold: one API counts such machines among the
+// replicas of s.
 func (j *Judge) heldOnlyByOthers(s set) (n int32) {
 	for _, m := range j.controlled(s) {
 		if heals(m) && s.selects(m) && j.onlyForeignFinalizersLeft(m) {
@@ -59,6 +59,6 @@ func (j *Judge) heldOnlyByOthers(s set) (n int32) {
 	return n
 }
 
-// staysFrozen reports whether a set by itself stays frozen because of machines that only others hold: all existing
-// machines count, and they must be fewer than twice the desired number plus two.
+// staysFrozen reports whether machines that only foreign finalizers hold keep a set frozen. A set thaws when fewer machines
+// exist than twice the desired number plus two.
 func (j *Judge) staysFrozen(s set) bool { return s.size+int(j.heldOnlyByOthers(s)) > 2*s.size+1 }

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// others reports whether the instance belongs to another control plane, or to a namespace without a controller
+// others reports whether the instance belongs to another control plane, or to a namespace for which no controller runs
 // here.
 func (j *Judge) others(i Instance) bool {
 	return i.Owner != "" && (i.Owner != j.Owner || i.Namespace != j.Namespace)
 }
 
-// untagged reports whether an instance or part of the machine with the UID has no owner tag: only users can tell
+// untagged reports whether an instance or part of the machine with the UID has no owner tag: then only users can know
 // its owner.
 func (j *Judge) untagged(uid string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool { return i.UID == uid && i.Owner == "" }) ||
@@ -24,8 +24,8 @@ func (j *Judge) untagged(uid string) bool {
 // foreign reports whether the part was created for a machine that never existed here.
 func (j *Judge) foreign(p Part) bool { return len(j.log[types.UID(p.UID)]) == 0 }
 
-// sameID reports whether two provider IDs name one instance: case and the number of slashes are ignored, and so is
-// all before the last path element.
+// sameID reports whether two provider IDs name the same instance. It compares the last path elements only, and ignores
+// case and the number of slashes.
 func sameID(a, b string) bool {
 	last := func(id string) string {
 		scheme, rest, _ := strings.Cut(strings.ToLower(id), "://")
@@ -34,9 +34,9 @@ func sameID(a, b string) bool {
 	return a != "" && last(a) == last(b)
 }
 
-// judgeAbsence judges that a machine with an instance fails. No timeout has passed for a machine whose node is
-// ready all the time: the only reason can be an empty answer of the cloud, which is wrong. A machine that did not
-// run may have waited for something else.
+// judgeAbsence judges that a machine with an instance fails. If the machine's node was ready all the time, no timeout has
+// passed: the only reason can be an empty answer of the cloud, which is wrong. A machine that did not run may have
+// waited for something else.
 func (j *Judge) judgeAbsence(p *Pass, old, now machine) {
 	if !old.running || !now.failed || old.provider == "" || p.By.Late {
 		return

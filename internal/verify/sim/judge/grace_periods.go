@@ -12,9 +12,9 @@ const silentPatience = 3 * time.Minute
 // gracePeriods judges waits for pods' grace periods.
 type gracePeriods struct{ j *Judge }
 
-// judge judges, once the faults have stopped and controllers have done all that they can do now, that no drain
-// waits for the rest of a pod's grace period where its kubelet is silent: no client would report that the pod has
-// ended.
+// judge runs after the faults have stopped and controllers have done all that they can do now. It judges that no drain
+// waits for the rest of a pod's grace period while the kubelet of the node is silent: no client would report that the
+// pod has ended.
 func (g gracePeriods) judge() {
 	j := g.j
 	for _, m := range j.machines() {
@@ -29,7 +29,7 @@ func (g gracePeriods) judge() {
 	}
 }
 
-// silent reports whether the node's kubelet has not reported for long.
+// silent reports whether the node's kubelet has not reported for longer than silentPatience.
 func (g gracePeriods) silent(n *corev1.Node) bool {
 	j := g.j
 	for _, c := range n.Status.Conditions {
@@ -48,7 +48,7 @@ func (g gracePeriods) heldBy(m machine, n *corev1.Node) {
 			continue
 		}
 		if left := pod.DeletionTimestamp.Sub(j.Now()); left > silentPatience {
-			j.Broken(NotHeld, "machine %s waits %v more for pod %s, and the kubelet of node %s is silent", m.GetName(), left, pod.Name, n.Name)
+			j.Broken(NotHeld, "machine %s waits %v more for pod %s although the kubelet of node %s is silent", m.GetName(), left, pod.Name, n.Name)
 		}
 	}
 }

@@ -26,21 +26,22 @@ const (
 
 // healthRecord is the judge's memory of health checks.
 type healthRecord struct {
-	// remedies are the remedies of each check, by its UID, oldest first.
+	// remedies are the remedies of each check, oldest first, by the check's UID.
 	remedies map[types.UID][]remedy
-	// undone are, by check and machine, remedies whose record a restore removed, with the number of changes before
-	// it.
+	// undone are remedies whose record a restore removed, by check and machine, with the number of changes before the
+	// restore.
 	undone map[types.UID]map[types.UID]int64
-	// births are all machines that ever had a controller, by the controller's UID.
+	// births are all machines that ever had a controller, with their times of creation, by the controller's UID.
 	births map[types.UID]map[types.UID]time.Time
-	// calm is when the faults stopped, overdue since when a remedy has been due, by check and machine.
+	// calm is the time at which the faults stopped. overdue is the time since which a remedy has been due, by check and
+	// machine.
 	calm    time.Time
 	overdue map[[2]types.UID]time.Time
 	// rebooted are all reboots.
 	rebooted reboots
 }
 
-// remedy is one machine that a check remedied, and when it first asked for that.
+// remedy is a machine that a check remedied, and the time of its first request for that.
 type remedy struct {
 	machine, owner types.UID
 	at             time.Time
@@ -62,7 +63,7 @@ func (d *healthRecord) note(m client.Object) {
 	d.births[owner][m.GetUID()] = m.GetCreationTimestamp().Time
 }
 
-// asked reports whether c remedied the machine before.
+// asked reports whether c requested a remedy of the machine before.
 func (d *healthRecord) asked(c *check, machine types.UID) bool {
 	return slices.ContainsFunc(d.remedies[c.UID], func(r remedy) bool { return r.machine == machine })
 }
@@ -70,20 +71,20 @@ func (d *healthRecord) asked(c *check, machine types.UID) bool {
 // target is a machine in the view of health checks.
 type target struct {
 	machine
-	// spared: users excluded it. treated: an external controller was asked to remedy it.
+	// spared: users excluded it. treated: a check asked an external controller to remedy it.
 	spared, treated bool
 	on              *corev1.Node
-	// restarting: an external controller was asked to restart its node.
+	// restarting: a check asked an external controller to restart its node.
 	restarting bool
 	// hasRequest: a remediation request is about it.
 	hasRequest bool
-	// startup and sick are timeouts of its own; nil: those of the check.
+	// startup and sick are the machine's own timeouts; nil: the timeouts of the check.
 	startup, sick *time.Duration
-	// failure: it has failed for good.
+	// failure: it has failed permanently.
 	failure bool
 }
 
-// targetOf reads m, whose node is n. The name of a node that never joined counts as empty.
+// targetOf reads m and its node n. The name of a node that never joined counts as empty.
 func targetOf(m machine, n *corev1.Node) target {
 	a := m.GetAnnotations()
 	skip, spared := a[skipRemediation]
@@ -100,7 +101,7 @@ func targetOf(m machine, n *corev1.Node) target {
 	return p
 }
 
-// namesFutureNode reports whether a machine in that phase may name a node that has not joined yet.
+// namesFutureNode reports whether a machine in the phase may name a node that has not joined yet.
 func namesFutureNode(phase string) bool {
 	return phase == "" || phase == string(v1alpha1.MachinePending) || phase == string(v1alpha1.MachineCrashLoopBackOff) || phase == string(v1alpha1.MachineAvailable)
 }
@@ -112,7 +113,7 @@ func positive(text string) *time.Duration {
 	return nil
 }
 
-// under are the targets of c among the given objects.
+// under are the machines among the objects that c selects.
 func (j *Judge) under(c *check, objects []client.Object, node func(name string) *corev1.Node) map[types.UID]target {
 	out := map[types.UID]target{}
 	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
@@ -130,7 +131,7 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 	return out
 }
 
-// truly are the present targets of c, seenBy those that the pass saw.
+// truly are the present targets of c, seenBy the targets that the pass saw.
 func (j *Judge) truly(c *check) map[types.UID]target {
 	return j.under(c, j.All(selectable(c)), j.node)
 }
@@ -147,19 +148,19 @@ func (j *Judge) seenBy(p *Pass, c *check) map[types.UID]target {
 	return j.under(c, all, func(name string) *corev1.Node { return nodes[name] })
 }
 
-// symptom is a reason to remedy a machine: it counts when it has lasted longer than the timeout.
+// symptom is a reason to remedy a machine. It counts after it has lasted longer than the timeout.
 type symptom struct {
 	what string
-	// from is when it began; ours says that a process recorded that, by its own clock.
+	// from is the time at which it began. ours: a process recorded that time, by its own clock.
 	from    time.Time
 	ours    bool
 	timeout time.Duration
 }
 
-// nodeGone is a symptom that only the present state decides.
+// nodeGone is a symptom that depends on the present state only.
 const nodeGone = "its node does not exist"
 
-// startup is how long machines of c may be without a node; zero: for ever.
+// startup is how long machines of c may be without a node; zero: without limit.
 func startup(c *check) time.Duration {
 	const usual = 10 * time.Minute
 	text := c.Spec.NodeStartupTimeout
@@ -172,7 +173,7 @@ func startup(c *check) time.Duration {
 	return 0
 }
 
-// symptoms are those of t, by the evaluation of targets in the specification.
+// symptoms are the symptoms of t, evaluated as in the specification.
 func symptoms(c *check, t target) (out []symptom) {
 	wait := startup(c)
 	switch {
@@ -185,7 +186,7 @@ func symptoms(c *check, t target) (out []symptom) {
 	case t.node == "" && (wait <= 0 || t.updated.IsZero()):
 		return nil
 	case t.node == "":
-		// Each change of the status restarts the timer, but not for ever.
+		// Each change of the status restarts the timer, but not without limit.
 		return []symptom{
 			{what: "it has no node", from: t.updated, ours: true, timeout: wait},
 			{what: "it has no node", from: t.GetCreationTimestamp().Time, timeout: 3 * wait},
@@ -213,7 +214,7 @@ func ill(c *check, t target) bool {
 	return t.GetDeletionTimestamp() != nil || t.treated || t.on == nil || len(symptoms(c, t)) > 0
 }
 
-// budget is how many of total may be unhealthy, -1 if the value is unreadable: 40 % of 5 is 2, and of 3 it is 1.
+// budget is how many of total machines may be unhealthy, -1 if the value is unreadable: 40 % of 5 is 2, and 40 % of 3 is 1.
 func budget(c *check, total int) int {
 	if c.Spec.MaxUnhealthy == nil {
 		return total
@@ -228,7 +229,7 @@ func budget(c *check, total int) int {
 	return n
 }
 
-// hourly is how many remedies may begin within an hour: of a share, at least 3.
+// hourly is how many remedies may begin within an hour. A share allows at least 3.
 func hourly(c *check, total int) int {
 	text := c.Annotations[hourlyRate]
 	if text == "" {
@@ -246,8 +247,8 @@ func hourly(c *check, total int) int {
 
 func enforces(c *check) bool { return c.Annotations[breaker] == "enforce" }
 
-// external reports whether the check leaves remedies to an external controller, except for machines that failed
-// for good.
+// external reports whether the check leaves remedies to an external controller. Machines that failed permanently are
+// deleted nevertheless.
 func external(c *check) bool {
 	return !c.older && !requests(c) && c.Annotations[strategy] == "external-baremetal"
 }
@@ -257,7 +258,7 @@ func paused(c *check) bool {
 	return is
 }
 
-// memory is a check's stored record: remedies that it began, and storms.
+// memory is a check's stored record: the remedies that it began, and storms.
 type memory struct {
 	Begun  []begun `json:"begun"`
 	Storms []struct {
@@ -281,8 +282,8 @@ func remembered(c *check) (m memory) {
 	return m
 }
 
-// unreplaced are the machines that were remedied within the hour, do not exist any more, and have no successor of
-// the same owner among the given machines.
+// unreplaced are the machines that were remedied within the hour, do not exist any more, and have no successor of the
+// same owner among the given machines.
 func (j *Judge) unreplaced(remedies []remedy, among func(types.UID) bool) (out []remedy) {
 	used := map[types.UID]bool{}
 	for _, r := range remedies {
@@ -298,7 +299,7 @@ func (j *Judge) unreplaced(remedies []remedy, among func(types.UID) bool) (out [
 	return out
 }
 
-// successor is the first machine of the owner that was created since and is not used.
+// successor is the owner's first unused machine that was created since the remedy.
 func (j *Judge) successor(r remedy, used map[types.UID]bool, among func(types.UID) bool) (by types.UID) {
 	for uid, born := range j.births[r.owner] {
 		first := by == "" || born.Before(j.births[r.owner][by]) || born.Equal(j.births[r.owner][by]) && strings.Compare(string(uid), string(by)) < 0

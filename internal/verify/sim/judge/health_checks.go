@@ -23,8 +23,8 @@ const (
 // check is one health check of either API, in the terms of the newer one.
 type check struct {
 	lenient.MachineHealthCheck
-	// older: it is of healthchecking.openshift.io, which uses only what nodes report, and selects nothing by an
-	// empty selector. reboots: an external controller restarts the nodes.
+	// older: it is of healthchecking.openshift.io. Such a check uses only what nodes report, and an empty selector selects
+	// nothing. reboots: an external controller restarts the nodes.
 	older, reboots bool
 }
 
@@ -50,7 +50,7 @@ func (j *Judge) asCheck(o client.Object) *check {
 	return nil
 }
 
-// common are the conditions of older checks that have none of their own.
+// common are the conditions of older checks that have no conditions of their own.
 func (j *Judge) common() []lenient.UnhealthyCondition {
 	for _, o := range j.All(&corev1.ConfigMap{}) {
 		if o.GetName() != commonName || o.GetNamespace() != j.Namespace {

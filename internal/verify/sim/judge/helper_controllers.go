@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 )
 
-// ClassWritten judges the removal of the finalizer from a class. The pass must know each machine that existed
-// before it began.
+// ClassWritten judges the removal of the finalizer from a class. The pass must know each machine that existed before the
+// pass began.
 func (j *Judge) ClassWritten(p *Pass, old, now client.Object) {
 	held := func(o client.Object) bool {
 		return o != nil && slices.Contains(o.GetFinalizers(), j.api(p.By).Finalizer)
@@ -24,7 +24,7 @@ func (j *Judge) ClassWritten(p *Pass, old, now client.Object) {
 	for _, o := range j.machines() {
 		m, is := o.Object.(*v1alpha1.Machine)
 		if is && m.Spec.Class.Name == old.GetName() && j.born(m.UID) <= p.began && !p.By.Late {
-			j.Broken(ClassHeld, "class %s, of which machine %s is", old.GetName(), m.Name)
+			j.Broken(ClassHeld, "class %s, which machine %s uses", old.GetName(), m.Name)
 		}
 	}
 }
@@ -35,8 +35,8 @@ const (
 	offeredMemory = "machine.openshift.io/memoryMb"
 )
 
-// withoutSize names a set or deployment without a controller that does not publish its machines' capacity: as many
-// CPUs and MiB as their spec has bytes. Empty if all do.
+// withoutSize names a set or deployment without a controller that does not publish the capacity of its machines; empty
+// if all publish it. In this world a machine has as many CPUs and MiB as its spec has bytes.
 func (j *Judge) withoutSize() string {
 	if !j.Sized {
 		return ""

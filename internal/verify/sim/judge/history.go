@@ -11,13 +11,13 @@ import (
 
 // Author is the author of a write.
 type Author struct {
-	// Role is the controller; empty: users, nodes, or the cluster itself.
+	// Role is the controller; empty for users, nodes and the cluster itself.
 	Role    string
 	Process int
-	// API is the number of its API.
+	// API is the number of the author's API.
 	API int
-	// Deposed says that another process had taken over by then, Late that the write arrived long after it was
-	// sent.
+	// Deposed: another process had become the leader before the write. Late: the write arrived long after the process had
+	// sent it.
 	Deposed, Late bool
 }
 
@@ -30,23 +30,23 @@ type change struct {
 	was client.Object
 }
 
-// changesOnly reports whether the object existed before and after, and its deletion was not requested.
+// changesOnly reports whether the object existed before and after the change, and its deletion was not requested.
 func (c change) changesOnly() bool {
 	return c.was != nil && c.now != nil && (c.was.GetDeletionTimestamp() == nil) == (c.now.GetDeletionTimestamp() == nil)
 }
 
-// Pass is the knowledge that a pass had when it began.
+// Pass is the knowledge of a pass when it began.
 type Pass struct {
 	By Author
-	// At is when it began, Born when its process started; Skew is the error of that process's clock.
+	// At is the beginning of the pass, Born the start of its process, Skew the error of the process's clock.
 	At, Born time.Time
 	Skew     time.Duration
-	// Key names the object that the pass is about.
+	// Key is the key of the object that the pass is for.
 	Key client.ObjectKey
 
 	began int64
-	// sent bounds the known own writes, for a late write; zero: all are known. now is the number of the last
-	// change before the write that is being judged.
+	// sent bounds the known own writes, for a late write; zero: all are known. now is the number of the last change before the
+	// write that is being judged.
 	sent, now int64
 	seen      map[types.UID]client.Object
 }
@@ -60,22 +60,22 @@ func (j *Judge) Begin(p Pass, shown []client.Object) *Pass {
 	return &p
 }
 
-// Writes is the pass as the judge's basis for its present write; deposed says that another process has taken over,
-// sent is what [Judge.Changes] was when a late write was sent, zero for others.
+// Writes returns the pass as the judge's basis for its present write. deposed: another process has become the leader. sent
+// is the value of [Judge.Changes] when a late write was sent, zero for other writes.
 func (j *Judge) Writes(p *Pass, deposed bool, sent int64) *Pass {
 	out := *p
 	out.now, out.sent, out.By.Late, out.By.Deposed = j.seq, sent, sent != 0, deposed
 	return &out
 }
 
-// looked is the number of the last change before the pass began.
+// looked is the number of the last change before the beginning of the pass.
 func (p *Pass) looked() int64 { return max(1, p.began) }
 
 // Changes is the number of changes.
 func (j *Judge) Changes() int64 { return j.seq }
 
-// Wrote records that a pass, or the world itself (nil), created an object (was is nil), changed it or deleted it
-// (now is nil).
+// Wrote records that a pass, or the world itself (nil), created an object (was is nil), changed it, or deleted it (now is
+// nil).
 func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	by, o := Author{}, now
 	if p != nil {
@@ -110,15 +110,15 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	}
 }
 
-// overAt is when a terminating pod's time is over: at its deletion timestamp, or when that was written, which may
-// be later if the grace period was shortened.
+// overAt is the end of a terminating pod's grace period: its deletion timestamp, or the time at which that timestamp was
+// written, which may be later if the grace period was shortened.
 func (j *Judge) overAt(pod *corev1.Pod) time.Time {
 	end := pod.GetDeletionTimestamp()
 	since := j.first(pod.UID, func(o client.Object) bool { return end.Equal(o.GetDeletionTimestamp()) })
 	return slices.MaxFunc([]time.Time{end.Time, since}, time.Time.Compare)
 }
 
-// window says when a pass looked.
+// window says at which moment a pass looked.
 type window bool
 
 const (
@@ -128,9 +128,8 @@ const (
 	bySight window = true
 )
 
-// knows reports whether the pass knows a change: its own process wrote it, or a former leader created or deleted
-// an object, which a new leader has to read from the API server. No process knows when a change without a reply
-// arrives.
+// knows reports whether the pass knows a change: its own process wrote it, or a former leader created or deleted an object,
+// which a new leader must read from the API server. No process knows when a change without a reply arrives.
 func (p *Pass) knows(c change) bool {
 	switch {
 	case p.sent != 0 && c.n > p.sent, c.by.Role != p.By.Role, c.by.API != p.By.API:
@@ -143,8 +142,8 @@ func (p *Pass) knows(c change) bool {
 	return (came || went || c.now == nil) && !c.by.Deposed && !p.By.Deposed
 }
 
-// since are the states of the object with the UID since the pass looked: its state then, and after each change
-// that the pass does not know. Nil means that the object does not exist.
+// since are the states of the object with the UID since the pass looked: its state at that moment, and its state after
+// each change that the pass does not know. Nil means that the object does not exist.
 func (j *Judge) since(uid types.UID, p *Pass, w window) []client.Object {
 	log := j.log[uid]
 	known := -1
@@ -176,7 +175,7 @@ func (j *Judge) since(uid types.UID, p *Pass, w window) []client.Object {
 	return out
 }
 
-// states are the same in the APIs' terms, without those in which the object did not exist.
+// states are the same states, read by a function, without those in which the object did not exist.
 func states[T any](j *Judge, uid types.UID, p *Pass, w window, read func(client.Object) T) (out []T, always bool) {
 	always = true
 	for _, o := range j.since(uid, p, w) {
@@ -189,13 +188,13 @@ func states[T any](j *Judge, uid types.UID, p *Pass, w window, read func(client.
 	return out, always
 }
 
-// ever reports whether the machine was in such a state since the pass looked.
+// ever reports whether the machine was in such a state at any time since the pass looked.
 func (j *Judge) ever(uid types.UID, p *Pass, w window, is func(machine) bool) bool {
 	all, _ := states(j, uid, p, w, readMachine)
 	return slices.ContainsFunc(all, is)
 }
 
-// always reports whether the machine existed and was in such a state all the time since.
+// always reports whether the machine existed and was in such a state all the time since the pass looked.
 func (j *Judge) always(uid types.UID, p *Pass, w window, is func(machine) bool) bool {
 	all, there := states(j, uid, p, w, readMachine)
 	return there && !slices.ContainsFunc(all, func(m machine) bool { return !is(m) })
@@ -213,7 +212,7 @@ func spread[T any](all []T, of func(T) int) (least, most int) {
 	return least, most
 }
 
-// first is since when the object with the UID has been in such a state; zero: it is not.
+// first is the time since which the object with the UID has been in such a state; zero if it is not in it.
 func (j *Judge) first(uid types.UID, is func(client.Object) bool) (at time.Time) {
 	for _, c := range j.log[uid] {
 		switch {
@@ -226,7 +225,7 @@ func (j *Judge) first(uid types.UID, is func(client.Object) bool) (at time.Time)
 	return at
 }
 
-// born is the number of the first change of the object with the UID.
+// born is the number of the first change to the object with the UID.
 func (j *Judge) born(uid types.UID) int64 {
 	if log := j.log[uid]; len(log) > 0 {
 		return log[0].n
@@ -234,8 +233,8 @@ func (j *Judge) born(uid types.UID) int64 {
 	return 0
 }
 
-// lost is when the machine's object was deleted without its instance: the machine controller did not release it.
-// Zero: never.
+// lost is the time at which the machine's object was deleted although the machine controller had not released it; zero if
+// that never happened.
 func (j *Judge) lost(uid string) time.Time {
 	log := j.log[types.UID(uid)]
 	if len(log) == 0 {
@@ -247,9 +246,9 @@ func (j *Judge) lost(uid string) time.Time {
 	return time.Time{}
 }
 
-// lostFor is since when the machine has been lost, until it failed for that: since the write of that, or the time
-// in its own status if that write came late or a restore recreated it, but not for longer than its node has been
-// unready.
+// lostFor is the time since which a machine that failed because of its lost node has been lost. This is the time of the
+// write that recorded the loss. If that write came late, or a restore recreated the machine, it is the time in the
+// machine's own status, but not before its node became unready.
 func (j *Judge) lostFor(m machine) time.Time {
 	written := j.first(m.GetUID(), func(o client.Object) bool {
 		now := readMachine(o)
@@ -264,7 +263,7 @@ func (j *Judge) lostFor(m machine) time.Time {
 	return slices.MinFunc([]time.Time{written, borneOut}, time.Time.Compare)
 }
 
-// made is when the object with the UID was created.
+// made is the creation time of the object with the UID.
 func (j *Judge) made(uid types.UID) time.Time {
 	if log := j.log[uid]; len(log) > 0 {
 		return log[0].at

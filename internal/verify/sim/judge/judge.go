@@ -3,9 +3,9 @@
 // controllers: it imports no package of the product except the types of the APIs, and its predicates are written
 // from the documents of the originals. A wrong rule of the product is therefore not repeated here.
 //
-// Only a change after the pass looked excuses a broken promise. That is one rule for all statements
-// ([Judge.since]): an object counts in whichever of its states since the pass looked is in the controller's
-// favour. The controller knows its own writes. All further excuses are in the table of excuses.
+// Only a change after the pass looked excuses a broken promise. That is one rule for all statements ([Judge.since]): of
+// all states of an object since the pass looked, the state that is best for the controller counts. The controller knows
+// its own writes. All further excuses are in the table of excuses.
 package judge
 
 import (
@@ -27,24 +27,24 @@ const (
 	Health      = "health"
 )
 
-// Instance is one at the cloud, now or in the past.
+// Instance is an instance at the cloud, now or in the past.
 type Instance struct {
 	ID, UID, Name, IP, ProviderID, NodeName, Owner, Namespace string
-	// Place is the scope of one listing.
+	// Place is the scope of one listing of the cloud.
 	Place   string
 	Created time.Time
-	// Foretold: the cloud reports NodeName before the node exists.
+	// Foretold: the cloud predicts NodeName before the node exists.
 	Foretold bool
-	// Gone is when it ceases to exist; zero: it stays. Died: no client asked for that.
+	// Gone is the end of its existence; zero: it stays. Died: no client requested that.
 	Gone time.Time
 	Died bool
 	// ByHand: users created it, not a controller.
 	ByHand bool
-	// Node is the UID of the node that its kubelet registered last. Hostile: that kubelet writes false statements
-	// to its node.
+	// Node is the UID of the node that its kubelet registered last. Hostile: that kubelet writes false statements to its
+	// node.
 	Node    types.UID
 	Hostile bool
-	// Cause is why it failed, as the cloud shows; zero: it has not.
+	// Cause is the reason of its failure, as the cloud shows it; zero if it has not failed.
 	Cause Cause
 }
 
@@ -56,10 +56,10 @@ type Part struct{ UID, Name, Place, Owner string }
 
 // Outage is a time in which an API server was unreachable.
 type Outage struct {
-	// Control says that it is the machines' API server, Target that it is their nodes'.
+	// Control: it is the API server of the machines. Target: it is the API server of their nodes.
 	Control, Target bool
 	From, To        time.Time
-	// Denied: it answered and denied every request. That stops timers, and nothing else.
+	// Denied: the API server answered, but denied every request. That stops only timers.
 	Denied bool
 }
 
@@ -68,48 +68,48 @@ func (o Outage) at(t time.Time) bool { return !t.Before(o.From) && t.Before(o.To
 // World is the real state.
 type World interface {
 	Now() time.Time
-	// All are the objects of the kind of example, by name.
+	// All are the objects of the same kind as example, by name.
 	All(example runtime.Object) []client.Object
 	Instances() []Instance
 	Parts() []Part
 	Outages() []Outage
-	// Room reports whether a choice has capacity, and has had it since the faults stopped. False in worlds without
+	// Room reports whether a choice has capacity now and has had it since the faults stopped. It is false in worlds without
 	// choices.
 	Room() bool
 	// Anchors are the objects on which users approve the removal of orphans.
 	Anchors() []client.Object
 }
 
-// Rules are the world's parameters for its controllers, besides their objects.
+// Rules are the world's parameters for its controllers, in addition to their objects.
 type Rules struct {
-	// APIs are those whose machines exist here, Checks are empty health checks of the existing kinds.
+	// APIs are the APIs whose machines exist here. Checks are empty health checks of the existing kinds.
 	APIs   []API
 	Checks []client.Object
-	// Request is an empty remediation request; nil: this world has no requests.
+	// Request is an empty remediation request; nil if this world has no requests.
 	Request client.Object
-	// Hopeless reports whether an object cannot reach the desired state before all objects are deleted; nil: all
-	// can.
+	// Hopeless reports whether an object cannot reach the desired state before all objects are deleted; nil if all can reach
+	// it.
 	Hopeless func(o client.Object) bool
 	// Foreign is the finalizer of another controller.
 	Foreign string
-	// Owner and Namespace are the tags of our instances.
+	// Owner and Namespace are the tag values of our instances.
 	Owner, Namespace string
-	// Grace, PerHour and Percent are those of the collector of orphans.
+	// Grace, Period, PerHour and Percent are the parameters of the collector of orphans.
 	Grace, Period    time.Duration
 	PerHour, Percent int
 	// Collects: a collector runs. Hostile: an attacker controls some kubelets.
 	Collects, Hostile bool
-	// Sized: a controller publishes the capacity of the machines of sets. Alarmed: deployments see the health
-	// checks' alarms, as where one process runs both.
+	// Sized: a controller publishes the capacity of the machines of sets. Alarmed: deployments see the alarms of health
+	// checks, because one process runs both controllers.
 	Sized, Alarmed bool
-	// CloudLag and ViewLag bound the delay of the cloud's listings and of caches, Skew the error of clocks, Pause
-	// how long a pass may stop between two calls.
+	// CloudLag and ViewLag bound the delay of the cloud's listings and of caches, Skew the error of clocks, Pause the time that a
+	// pass may stop between two calls.
 	CloudLag, ViewLag, Skew, Pause time.Duration
 	// LookEvery and LookFor are the interval and the timeout of connectivity probes.
 	LookEvery, LookFor time.Duration
 }
 
-// Waits are the default timeouts of machines; zero: for ever.
+// Waits are the default timeouts of machines; zero: no timeout.
 type Waits struct{ JoinTimeout, HealthTimeout, DrainTimeout, DetachTimeout time.Duration }
 
 // Judge judges every write.
@@ -122,25 +122,25 @@ type Judge struct {
 	// log is the history of every object, seq the number of the last change.
 	log map[types.UID][]change
 	seq int64
-	// known are the UIDs of all machines so far.
+	// known are the UIDs of all machines that have existed.
 	known []types.UID
-	// surplus are machines that a set deleted in order to shrink, strays the UIDs of machines whose instance was
-	// created after the machine had been deleted.
+	// surplus are machines that a set deleted in order to shrink. strays are the UIDs of machines whose instance was created
+	// after the machine had been deleted.
 	surplus map[types.UID]bool
 	strays  map[string]bool
 	// changesBefore is the number of the last change before an instance was created, by its ID.
 	changesBefore map[string]int64
 	// sized are the passes that set the sizes of sets.
 	sized map[types.UID][]sizing
-	// refusals count by pod how often its budget refused an eviction; evicted are, by pod, the processes that
-	// evicted pods with volumes.
+	// refusals counts by pod how often its budget refused an eviction. evicted are, by pod, the processes that evicted pods
+	// with volumes.
 	refusals map[types.UID]int
 	evicted  map[types.UID]map[int]bool
 	// departed are the deleted pods with volumes, with their times.
 	departed []change
-	// begun is when each process first requested the removal of an orphan.
+	// begun is the time at which each process first requested the removal of an orphan.
 	begun map[int]map[string]removal
-	// forgotten are nodes that the target cluster lost in a restore.
+	// forgotten are nodes that a restore of the target cluster removed.
 	forgotten map[types.UID]bool
 	healthRecord
 	ChoiceRecord
@@ -177,7 +177,7 @@ func (j *Judge) node(name string) *corev1.Node {
 	return nil
 }
 
-// existing are the instances that exist, of the machine with the UID or of all.
+// existing are the existing instances of the machine with the UID, or all existing instances.
 func (j *Judge) existing(uid string) (out []Instance) {
 	for _, i := range j.Instances() {
 		if (uid == "" || i.UID == uid) && i.Exists(j.Now()) {
@@ -187,7 +187,7 @@ func (j *Judge) existing(uid string) (out []Instance) {
 	return out
 }
 
-// controlled are the machines of s.
+// controlled are the machines that s controls.
 func (j *Judge) controlled(s set) (out []machine) {
 	for _, m := range j.machines() {
 		if m.owner == s.GetUID() {
@@ -197,7 +197,7 @@ func (j *Judge) controlled(s set) (out []machine) {
 	return out
 }
 
-// members are those that count as replicas of s.
+// members are the machines that s counts as replicas.
 func (j *Judge) members(s set) (out []machine) {
 	for _, m := range j.controlled(s) {
 		if s.counts(m) {
@@ -207,7 +207,7 @@ func (j *Judge) members(s set) (out []machine) {
 	return out
 }
 
-// setsOf are the sets of d.
+// setsOf are the sets that d controls.
 func (j *Judge) setsOf(d deployment) (out []set) {
 	for _, s := range j.sets() {
 		if s.owner == d.GetUID() {

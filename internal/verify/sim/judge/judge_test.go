@@ -19,10 +19,10 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
-// mostExcuses may only fall.
+// mostExcuses may only be lowered.
 const mostExcuses = 2
 
-// TestExcusesAreFew counts the excuses beyond the one tolerance, and checks that each is used at least once.
+// TestExcusesAreFew counts the excuses in addition to the one tolerance, and checks that each is used at least once.
 func TestExcusesAreFew(t *testing.T) {
 	if n := len(excuses); n > mostExcuses {
 		t.Errorf("%d excuses, and there may be %d: find the defect, or make the statement say what is meant", n, mostExcuses)
@@ -46,7 +46,7 @@ func TestExcusesAreFew(t *testing.T) {
 	}
 }
 
-// scene is a world of a test.
+// scene is the world of a test.
 type scene struct {
 	now       time.Time
 	objects   map[types.UID]client.Object
@@ -116,7 +116,7 @@ func gardenerMachine(name string, edits ...func(*v1alpha1.Machine)) *v1alpha1.Ma
 	return m
 }
 
-// setOfDeployment is a set of d by the name, which is its UID too.
+// setOfDeployment is a set of d with the name, which is also its UID.
 func setOfDeployment(d *v1alpha1.MachineDeployment, name string) *v1alpha1.MachineSet {
 	s := &v1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
 	s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, v1alpha1.GroupVersion.WithKind("MachineDeployment"))}
@@ -134,7 +134,7 @@ func labelled(value string) func(*v1alpha1.Machine) {
 	return func(m *v1alpha1.Machine) { m.Labels["v"] = value }
 }
 
-// TestSince is about the one tolerance.
+// TestSince tests the one tolerance: changes after the pass looked.
 func TestSince(t *testing.T) {
 	s := newScene()
 	other, mine := s.begin(Machines, 1), s.begin(Sets, 2)
@@ -225,7 +225,7 @@ func TestMadeAnewSince(t *testing.T) {
 	}
 }
 
-// TestForce is about when a pod may be deleted without its budget's consent.
+// TestForce tests when a pod may be deleted without its budget's consent.
 func TestForce(t *testing.T) {
 	deleted := func(ago time.Duration) func(*scene, *v1alpha1.Machine) {
 		return func(s *scene, m *v1alpha1.Machine) { m.DeletionTimestamp = &metav1.Time{Time: s.now.Add(-ago)} }
@@ -323,7 +323,7 @@ func database(name string) *corev1.Pod {
 	return pod
 }
 
-// TestBounds is about the limits in the documents.
+// TestBounds tests the limits in the documents.
 func TestBounds(t *testing.T) {
 	for _, tc := range []struct {
 		reason             string
@@ -350,8 +350,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestQuarantineBeginsAnew: a machine that existed again for long enough to be seen ends the quarantine of its
-// instance; one that existed for a moment does not. Conclusions about a machine are dropped when a backup restores
+// TestQuarantineBeginsAnew: if a lost machine exists again for long enough to be seen, the quarantine of its instance ends; if it
+// exists for a moment only, the quarantine continues. Conclusions about a machine are dropped when a backup restores
 // it.
 func TestQuarantineBeginsAnew(t *testing.T) {
 	for back, want := range map[time.Duration]time.Duration{30 * time.Second: time.Minute, time.Hour: time.Minute + 2*time.Hour} {
@@ -376,13 +376,13 @@ func TestQuarantineBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestQuarantineOfOneMoment: a machine may be deleted and recreated in the very moment in which its instance is
-// created. A deletion after the creation begins the quarantine, as in world 100202586, one before it does not.
+// TestQuarantineOfOneMoment: a machine may be deleted and recreated at the very time at which its instance is created. A deletion
+// after the creation begins the quarantine, as in world 100202586. A deletion before it does not.
 func TestQuarantineOfOneMoment(t *testing.T) {
 	const back, again = time.Minute, time.Minute + 16*time.Second
 	for _, tc := range []struct {
 		reason string
-		// before, after: the machine goes in that moment, before or after the instance is made.
+		// before, after: the machine is deleted at that time, before or after the instance is created.
 		before, after bool
 		want          time.Duration
 	}{

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Created judges that the cloud creates an instance for a pass; late says that the request was sent some time ago.
+// Created judges that the cloud creates an instance for a pass. late: the request was sent some time ago.
 func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	j.changesBefore[made.ID] = j.seq
 	n := 0
@@ -36,8 +36,8 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	}
 }
 
-// diedUnrecorded reports whether the instance died before any machine had recorded it. A cloud whose tokens are
-// its existing resources creates another one then, and no client can know of the first.
+// diedUnrecorded reports whether the instance died before any machine had recorded it. If a cloud has no tokens but its
+// existing resources, it creates another instance then, and no client can know of the first.
 func diedUnrecorded(i Instance, now time.Time, log []change) bool {
 	return i.Died && !i.Exists(now) && !slices.ContainsFunc(log, func(c change) bool {
 		return c.now != nil && sameID(readMachine(c.now).provider, i.ProviderID)
@@ -57,8 +57,8 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 	if !there || j.born(m.GetUID()) > p.began {
 		return // the pass cannot know a machine that was recreated since it began
 	}
-	// A restore of the API server may undo the deletion, whatever
-	// caches show: the controller has to read live.
+	// A restore of the API server may undo the deletion, even if
+	// caches still show it: the controller must read live.
 	if !j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.GetDeletionTimestamp() != nil }) {
 		j.Broken(WantedStays, "instance %s of %s was terminated, but the machine was not deleted", i.ID, m.GetName())
 	}
@@ -79,8 +79,8 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 	}
 }
 
-// drained judges that the node has no pods except those that may stay, that came after the pass began, or for
-// which a drain no longer waits.
+// drained judges that the node has no pods, except pods that a drain does not evict, pods that were created after the pass
+// began, and pods for which a drain no longer waits.
 func (j *Judge) drained(i Instance, n *corev1.Node, p *Pass) {
 	for _, o := range j.All(&corev1.Pod{}) {
 		pod := o.(*corev1.Pod)
@@ -93,8 +93,8 @@ func (j *Judge) drained(i Instance, n *corev1.Node, p *Pass) {
 	}
 }
 
-// needNotWait reports whether a drain does not wait for a terminating pod: its time is over, or the node has been
-// silent since, and no kubelet could confirm its end.
+// needNotWait reports whether a drain does not wait for a terminating pod: its grace period is over, or its node is not
+// ready or became ready only after the deletion, so that no kubelet could confirm the pod's end.
 func (j *Judge) needNotWait(n *corev1.Node, pod *corev1.Pod) bool {
 	at := pod.DeletionTimestamp
 	if at == nil {
@@ -108,7 +108,7 @@ func (j *Judge) needNotWait(n *corev1.Node, pod *corev1.Pod) bool {
 	return !is || !j.Now().Before(at.Time) || !since.Before(at.Add(-grace))
 }
 
-// MachineWritten judges a write to a machine by its own controller or by that of sets; old is nil for a creation,
+// MachineWritten judges a write to a machine by the machine controller or the set controller; old is nil for a creation,
 // now for a deletion.
 func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	if p.By.Role == Sets {
@@ -137,14 +137,14 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 		}
 		for _, i := range j.existing(string(old.GetUID())) {
 			if j.forgotten[i.Node] && i.Gone.IsZero() {
-				j.Broken(NodeLossReal, "%s was deleted although its instance %s runs, whose node the cluster lost in a restore", old.GetName(), i.ID)
+				j.Broken(NodeLossReal, "%s was deleted although its instance %s runs and a restore removed the node", old.GetName(), i.ID)
 			}
 		}
 	}
 }
 
-// NodeLostInRestore records that the target cluster lost a node in a restore: no controller may conclude that the
-// node was deleted.
+// NodeLostInRestore records that a restore of the target cluster removed a node: no controller may conclude that the node
+// was deleted.
 func NodeLostInRestore(j *Judge, node types.UID) { j.forgotten[node] = true }
 
 func (j *Judge) released(m machine) {
@@ -181,8 +181,8 @@ func (j *Judge) TokenGone(i Instance, token string) {
 	j.Broken(TokenThere, "instance %s of %s cannot join: its token %s was deleted", i.ID, i.Name, token)
 }
 
-// nameTaken reports whether another instance has joined under the node name of i since the token of i was created:
-// by its name and age that node may be i's, and the token has been used.
+// nameTaken reports whether another instance has joined under the node name of i since the token of i was created: by name
+// and age that node may be the node of i, whose token would then have been used.
 func nameTaken(j *Judge, i Instance) bool {
 	var made time.Time
 	for _, log := range j.log {

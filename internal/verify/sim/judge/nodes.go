@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// The marks by which a node names its machine.
+// The annotation and label by which a node names its machine.
 const (
 	machineMark  = "machine.openshift.io/machine"
 	machineLabel = "node.gardener.cloud/machine-name"
@@ -29,8 +29,8 @@ func (j *Judge) instanceOfNode(n *corev1.Node) (Instance, bool) {
 	return all[i], true
 }
 
-// hostile reports whether a hostile kubelet registered the node. False statements in it may cost its own machine,
-// but no other machine.
+// hostile reports whether a hostile kubelet registered the node. False statements in the node may harm the kubelet's own
+// machine, but no other machine.
 func (j *Judge) hostile(n *corev1.Node) bool {
 	i, made := j.instanceOfNode(n)
 	return made && i.Hostile
@@ -42,8 +42,8 @@ func disowned(n *corev1.Node, i Instance) bool {
 	return key != "" && key != i.Namespace+"/"+i.Name || label != "" && label != i.Name || n.Spec.ProviderID == ""
 }
 
-// keepsUnneededFinalizer reports whether the node has a finalizer of the other API, of which a machine had matched
-// the node by name.
+// keepsUnneededFinalizer reports whether the node has a finalizer of the other API, because a machine of that API had
+// matched the node by name.
 func keepsUnneededFinalizer(n *corev1.Node, all []machine) bool {
 	return slices.Contains(n.Finalizers, v1alpha1.FinalizerNode) && !slices.ContainsFunc(all, func(m machine) bool {
 		another := m.provider != "" && n.Spec.ProviderID != "" && !sameID(m.provider, n.Spec.ProviderID)
@@ -51,9 +51,9 @@ func keepsUnneededFinalizer(n *corev1.Node, all []machine) bool {
 	})
 }
 
-// distinguishable reports whether a controller of m could know that the node of i is not m's: one listing shows i
-// beside m's own instance, and the cloud predicts other names for that. No listing shows a terminated instance i:
-// then only the predicted name of m's own instance tells.
+// distinguishable reports whether a controller of m can know that the node of i does not belong to m: one listing shows
+// both i and m's own instance, and the cloud predicts different node names for them. No listing shows a terminated
+// instance i: then only the predicted name of m's own instance shows the difference.
 func (j *Judge) distinguishable(m machine, i Instance) bool {
 	if !i.Foretold && !i.Exists(j.Now()) {
 		return false
@@ -61,8 +61,8 @@ func (j *Judge) distinguishable(m machine, i Instance) bool {
 	return !slices.ContainsFunc(j.existing(string(m.GetUID())), func(own Instance) bool { return own.Place != i.Place || own.NodeName == i.NodeName })
 }
 
-// judgeOwnNode judges that a machine runs on the node of its own instance, whatever other nodes state. The
-// predicted name may still belong to another node: only a running machine has taken the node for its own.
+// judgeOwnNode judges that a machine runs on the node of its own instance, whatever other nodes state. A machine that does
+// not run may still have the predicted name, which may belong to another node.
 func (j *Judge) judgeOwnNode(old, now machine) {
 	n := j.node(now.node)
 	if !now.running || old.running && old.node == now.node || n == nil {
@@ -73,8 +73,8 @@ func (j *Judge) judgeOwnNode(old, now machine) {
 	}
 }
 
-// mostBytes bounds the size of an object of ours: twice the size of forty conditions, a hundred addresses and the
-// messages of a cloud.
+// mostBytes bounds the size of our objects: twice the size of forty conditions, a hundred addresses and the messages of a
+// cloud.
 const mostBytes = 100 << 10
 
 // judgeSize judges that writes to our objects are bounded.

@@ -11,12 +11,12 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestOwnNode: which nodes of other machines a machine must not take for its own.
+// TestOwnNode: nodes of other machines that a machine must not take for its own.
 func TestOwnNode(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		own    Instance
-		// foretold, gone are the state of the other instance.
+		// foretold, gone are properties of the other instance: its node name was predicted, it has ended.
 		foretold, gone bool
 		broken         bool
 	}{
@@ -46,7 +46,7 @@ func TestOwnNode(t *testing.T) {
 	}
 }
 
-// TestHeldInVain: which finalizers on a node are removed before the world is at rest.
+// TestHeldInVain: finalizers on a node that must be removed before the world is at rest.
 func TestHeldInVain(t *testing.T) {
 	ours := gardenerMachine("m", func(m *v1alpha1.Machine) { m.Labels, m.Spec.ProviderID = map[string]string{"node": "n"}, "sim:///i-1" })
 	for _, c := range []struct {

@@ -8,12 +8,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Removes judges the collector's requests, whatever their outcome: how many, and how soon again. Given are the IDs
-// of instances, or none if the request is for the leftovers of the machine with the UID; removals are the first
-// requests of this pass so far, by place.
+// Removes judges the collector's removal requests, whatever their outcome: their number, and the time between them. given
+// are the IDs of instances, or empty if the request is for the leftovers of the machine with the UID. removals are the
+// first requests of this pass so far, by place.
 func (j *Judge) Removes(p *Pass, given []string, uid string, removals map[string]int) {
 	if j.blind() {
-		j.Broken(StillWhenBlind, "%s-%d asks for the removal of %v%s", p.By.Role, p.By.Process, given, uid)
+		j.Broken(StillWhenBlind, "%s-%d requests the removal of %v%s", p.By.Role, p.By.Process, given, uid)
 	}
 	place := j.placeOf(given, uid)
 	asked := j.begunBy(p.By.Process)
@@ -30,8 +30,8 @@ func (j *Judge) Removes(p *Pass, given []string, uid string, removals map[string
 			removals[place]++
 		}
 	}
-	// A pass counts its removals from its beginning, and with a slow cloud
-	// the last of them begins a little later.
+	// A pass counts its removals from its beginning. With a slow cloud its
+	// last removal begins a little later.
 	recent := 0
 	for _, b := range asked {
 		if b.place == place && j.Now().Sub(b.at) < time.Hour-time.Minute {
@@ -39,17 +39,17 @@ func (j *Judge) Removes(p *Pass, given []string, uid string, removals map[string
 		}
 	}
 	if recent > j.PerHour {
-		j.Broken(OrphansCapped, "%s-%d asks for the removal of %d within an hour, and may of %d", p.By.Role, p.By.Process, recent, j.PerHour)
+		j.Broken(OrphansCapped, "%s-%d requests the removal of %d within an hour, but only %d are allowed", p.By.Role, p.By.Process, recent, j.PerHour)
 	}
 	// A listing shows only instances that have existed since the pass began.
 	all := 0
 	for _, i := range j.Instances() {
-		if i.Place == place && i.Exists(p.At.Add(-1)) { // or ended at that moment
+		if i.Place == place && i.Exists(p.At.Add(-1)) { // or it ended at that moment
 			all++
 		}
 	}
 	if most := max(1, all*j.Percent/100); removals[place] > most && !j.approved() {
-		j.Broken(OrphansFew, "%s-%d asks for the removal of %d of %d at once, and may of %d", p.By.Role, p.By.Process, removals[place], all, most)
+		j.Broken(OrphansFew, "%s-%d requests the removal of %d of %d at once, but only %d are allowed", p.By.Role, p.By.Process, removals[place], all, most)
 	}
 }
 
@@ -59,7 +59,7 @@ type removal struct {
 	place string
 }
 
-// placeOf is the place of the instances, or of the machine's leftovers.
+// placeOf is the place of the instances, or of the leftovers of the machine.
 func (j *Judge) placeOf(given []string, uid string) string {
 	for _, i := range j.Instances() {
 		if slices.Contains(given, i.ID) {
@@ -86,7 +86,7 @@ func (j *Judge) approved() bool {
 	return slices.ContainsFunc(j.Anchors(), func(o client.Object) bool { return o.GetAnnotations()[approveOrphans] != "" })
 }
 
-// collected judges that the collector terminated an instance; m is the machine that it was created for, if that
+// collected judges that the collector terminated an instance. m is the machine for which the instance was created, if it
 // exists.
 func (j *Judge) collected(i Instance, m machine, there bool) {
 	if i.Owner != j.Owner || i.Namespace != j.Namespace {
@@ -101,13 +101,13 @@ func (j *Judge) collected(i Instance, m machine, there bool) {
 		j.Broken(WantedKept, "instance %s of machine %s was collected, which has no other", i.ID, m.GetName())
 	}
 	if age := j.Now().Sub(j.alone(i)); age < j.Grace {
-		j.Broken(OrphansWait, "instance %s of %s was collected %v after it had become one without a machine", i.ID, i.Name, age)
+		j.Broken(OrphansWait, "instance %s of %s was collected %v after it had lost its machine", i.ID, i.Name, age)
 	}
 }
 
-// alone is since when the instance has had no machine, as far as the collector can know: it looks every Period,
-// and one look may fail. A machine that a backup recreates, and that is deleted again between two looks, does not
-// count. Much may happen in one moment, so the numbers of changes decide which came first.
+// alone is the time since which the instance has had no machine, as far as the collector can know: the collector lists
+// machines every Period, and one list may fail. A machine that a backup recreates and that is deleted again between two
+// lists does not count. Several changes may have the same time, so the numbers of changes decide which came first.
 func (j *Judge) alone(i Instance) time.Time {
 	if j.lost(i.UID).IsZero() || i.ByHand {
 		return i.Created
@@ -127,8 +127,8 @@ func (j *Judge) alone(i Instance) time.Time {
 	return lost
 }
 
-// hasOtherInstance reports whether the machine has recorded another existing instance than i. That one may have
-// died since the collector found it a moment ago.
+// hasOtherInstance reports whether the machine has recorded an existing instance other than i. The recorded instance may
+// have died since the collector saw it a moment ago.
 func (j *Judge) hasOtherInstance(i Instance, m machine) bool {
 	return slices.ContainsFunc(j.Instances(), func(other Instance) bool {
 		exists := other.Exists(j.Now()) || other.Died && other.Exists(j.Now().Add(-j.Pause-j.CloudLag))
@@ -136,8 +136,8 @@ func (j *Judge) hasOtherInstance(i Instance, m machine) bool {
 	})
 }
 
-// mostInstancesMissing reports whether most recorded instances of machines that stay do not exist. The collector
-// does not believe such a listing, and cannot know that it is right: the machines failed, and wait for users.
+// mostInstancesMissing reports whether most recorded instances of machines that stay do not exist. The collector does not
+// trust such a listing and cannot know that it is right: the machines failed, and wait for users.
 func (j *Judge) mostInstancesMissing() bool {
 	recorded, there := 0, 0
 	for _, m := range j.machines() {

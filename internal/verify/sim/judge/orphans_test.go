@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestLostInstanceMayStay: an instance without a machine stays only while the instances of machines that are to
-// keep theirs are missing.
+// TestLostInstanceMayStay: an instance without a machine may stay only while the recorded instances of machines that stay are
+// missing.
 func TestLostInstanceMayStay(t *testing.T) {
 	recorded := func(m *v1alpha1.Machine) { m.Spec.ProviderID = "sim:///recorded" }
 	leaving := func(m *v1alpha1.Machine) { m.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }

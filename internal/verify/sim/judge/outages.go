@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// watched is how much of the time since then all API servers were reachable. An outage that fits between two
-// probes does not count: no process can notice it.
+// watched is how much of the time since then all API servers were reachable. An outage that fits between two probes does
+// not count, because no process can notice it.
 func (j *Judge) watched(since time.Time) time.Duration {
 	d := j.Now().Sub(since)
 	for _, o := range j.Outages() {
@@ -26,8 +26,8 @@ func (j *Judge) watched(since time.Time) time.Duration {
 	return d
 }
 
-// timerStart is the start of a timer that restarts with the end of each outage in which every controller stopped.
-// A pass that began before that end goes on.
+// timerStart is the start of a timer that restarts at the end of each outage, during which every controller stops. A pass
+// that began before the end of the outage uses its earlier start.
 func (j *Judge) timerStart(p *Pass, since time.Time) time.Time {
 	for _, o := range j.Outages() {
 		if o.To.After(since) && !o.To.After(p.At) && o.To.Sub(o.From) > j.noticed() {
@@ -46,18 +46,18 @@ func (j *Judge) outage() (last Outage, some bool) {
 	return all[len(all)-1], true
 }
 
-// blind reports whether an API server has been unreachable for so long that every pass which began since must know
+// blind reports whether an API server has been unreachable for so long that every pass that began since must have noticed
 // it.
 func (j *Judge) blind() bool {
 	o, some := j.outage()
 	return some && !o.Denied && o.at(j.Now()) && j.Now().Sub(o.From) > j.noticed()
 }
 
-// noticed is how long an outage takes to be known to every pass that began since.
+// noticed is the time after which every pass that begins has noticed an outage.
 func (j *Judge) noticed() time.Duration { return j.LookFor + 4*j.LookEvery + j.Pause }
 
-// judgeSight judges that a machine fails: not before a process has watched it be unhealthy for its timeout. A
-// kubelet that cannot reach its API server has not stopped.
+// judgeSight judges that a machine fails only after a process has watched it be unhealthy for its timeout. A kubelet that
+// cannot reach its API server has not stopped.
 func (j *Judge) judgeSight(p *Pass, old, now machine) {
 	if j.LookEvery == 0 || !now.failed || old.failed || len(j.existing(string(now.GetUID()))) == 0 {
 		return
@@ -75,17 +75,17 @@ func (j *Judge) judgeSight(p *Pass, old, now machine) {
 	default:
 		return
 	}
-	// The start may be a time of another clock.
+	// The start may come from another process's clock.
 	if seen := j.watched(since); timeout > 0 && seen < timeout-time.Second-2*j.Skew {
-		j.Broken(SeenOnly, "machine %s, which was %s since %s, failed after it was watched for %v, and has %v", old.GetName(), old.phase, since, seen, timeout)
+		j.Broken(SeenOnly, "machine %s, which was %s since %s, failed after it was watched for %v, before its timeout of %v", old.GetName(), old.phase, since, seen, timeout)
 	}
 	if seen := j.Now().Sub(j.timerStart(p, p.Born)); seen < min(timeout, settle)-time.Second {
 		j.Broken(SeenOnly, "machine %s, which was %s since %s, failed %v after the API servers were reachable again", old.GetName(), old.phase, since, seen)
 	}
 }
 
-// judgeWhileBlind judges the sets' creations and deletions of machines while an API server is unreachable. A set
-// that is being deleted goes on to delete them.
+// judgeWhileBlind judges that sets create and delete no machines while an API server is unreachable. A set that is being
+// deleted continues to delete its machines.
 func (j *Judge) judgeWhileBlind(p *Pass, old, now client.Object) {
 	if !j.blind() {
 		return
@@ -95,12 +95,12 @@ func (j *Judge) judgeWhileBlind(p *Pass, old, now client.Object) {
 		m = old
 	}
 	if old == nil || !j.deleted(p, controller(m)) {
-		j.Broken(StillWhenBlind, "%s-%d makes or deletes machine %s", p.By.Role, p.By.Process, m.GetName())
+		j.Broken(StillWhenBlind, "%s-%d creates or deletes machine %s", p.By.Role, p.By.Process, m.GetName())
 	}
 }
 
-// inTransition reports whether a machine is being created or deleted: a failed machine with an owner is about to
-// be deleted, one without may stay, as may one that only others hold.
+// inTransition reports whether a machine is being created or deleted. A failed machine with an owner will be deleted soon.
+// A failed machine without an owner may stay, as may a machine that only foreign finalizers hold.
 func (j *Judge) inTransition(m machine) bool {
 	switch {
 	case m.GetDeletionTimestamp() != nil:
@@ -111,8 +111,8 @@ func (j *Judge) inTransition(m machine) bool {
 	return !m.running && !m.lost && m.phase != "InPlaceUpdateFailed"
 }
 
-// judgeOneByOne judges that a machine fails because its node was lost for too long. A machine that was created
-// since the pass began counts for the next pass.
+// judgeOneByOne judges that a machine fails because its node was lost for too long. A machine that was created after the
+// pass began counts only for the next pass.
 func (j *Judge) judgeOneByOne(p *Pass, old, now machine) {
 	if now.group == "" || p.By.Deposed || !old.lost || !now.failed {
 		return

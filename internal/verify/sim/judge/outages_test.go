@@ -11,13 +11,13 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestDeletedSets: while an API server is unreachable, a set deletes machines only if it is being deleted itself,
-// and otherwise none that it wants, as far as its controller can know when it looks.
+// TestDeletedSets: while an API server is unreachable, a set deletes machines only if the set itself is being deleted, as far as
+// its controller can know when it looks.
 func TestDeletedSets(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
-		// before and meanwhile say whether users have the set deleted, in the order of their writes, before and
-		// after its controller looks.
+		// before and meanwhile say whether users delete the set, in the order of their writes: before and after its
+		// controller looks.
 		before, meanwhile []bool
 		// made: the controller creates a machine instead of deleting it.
 		made, broken bool
@@ -60,16 +60,16 @@ func TestDeletedSets(t *testing.T) {
 	}
 }
 
-// TestLostFor: a machine is lost since the write of that, or since the time in its own status if its node confirms
-// that.
+// TestLostFor: a machine has been lost since the write of that, or since the time in its own status if the machine's node
+// confirms that time.
 func TestLostFor(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
-		// lost and says are when the machine was written to be lost, and the time in its status, unready when its
-		// node ceased to be ready, in minutes; zero: it did not, or has no node.
+		// lost is the time of the write that the machine is lost, says the time in its status, unready the time at which its node
+		// ceased to be ready, all in minutes; unready 0: the node stayed ready, or there is no node.
 		lost, says, unready int
-		// recovers: the node was ready again for a minute from then on. gone: the machine did not exist for a
-		// minute before its last write.
+		// recovers is the time from which the node was ready again for a minute. gone: the machine did not exist for a minute
+		// before its last write.
 		recovers int
 		gone     bool
 		want     int
@@ -114,8 +114,8 @@ func TestLostFor(t *testing.T) {
 	}
 }
 
-// TestLoneMachines: one machine of a group fails at a time, as far as the pass can know when it looks: not by the
-// creations of its own process in another pass since.
+// TestLoneMachines: one machine of a group fails at a time, as far as the pass can know when it looks. Machines that another
+// pass of the same process creates later do not count.
 func TestLoneMachines(t *testing.T) {
 	for _, tc := range []struct {
 		reason        string

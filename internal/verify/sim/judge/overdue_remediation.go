@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// overdue is how much longer than its timeouts a check may take without faults: for caches to catch up, and
-	// for a delayed probe.
+	// overdue is how much longer than its timeouts a check may take without faults: caches may lag, and a probe may be
+	// delayed.
 	overdue = 3 * time.Minute
 	// beats is the time between two heartbeats of an idle kubelet.
 	beats = 5 * time.Minute
@@ -22,7 +22,7 @@ const (
 // FaultsStopped says that the faults stop now.
 func (j *Judge) FaultsStopped() { j.calm = j.Now() }
 
-// Overdue looks for machines that a check should have replaced by now.
+// Overdue looks for machines that a check should already have replaced.
 func (j *Judge) Overdue() {
 	if j.calm.IsZero() {
 		return
@@ -44,7 +44,7 @@ func (j *Judge) Overdue() {
 				j.overdue[key] = j.Now()
 			}
 			if d := j.Now().Sub(j.overdue[key]); d > overdue {
-				j.Broken(SickGo, "machine %s is there %v after check %s had to replace it: %+v", t.GetName(), d, c.Name, symptoms(c, t))
+				j.Broken(SickGo, "machine %s still exists %v after check %s had to replace it: %+v", t.GetName(), d, c.Name, symptoms(c, t))
 			}
 		}
 	}
@@ -57,8 +57,8 @@ func (j *Judge) checks() (out []*check) {
 	return out
 }
 
-// mayAct reports whether the check has to act now. Machines that were created and deleted before any process saw
-// them count for an hour. An enforcing breaker is judged elsewhere.
+// mayAct reports whether the check must act now. Machines that were created and deleted before any process saw them count
+// for an hour. Another function judges enforcing breakers.
 func (j *Judge) mayAct(c *check, under map[types.UID]target) bool {
 	if paused(c) || enforces(c) || j.noNodeReports() {
 		return false
@@ -76,7 +76,7 @@ func (j *Judge) mayAct(c *check, under map[types.UID]target) bool {
 	return sick <= budget(c, len(under))
 }
 
-// noNodeReports reports whether node conditions are unreliable: no node exists, or none of three or more has
+// noNodeReports reports whether node conditions are unreliable: no node exists, or three or more nodes exist and none has
 // reported for long.
 func (j *Judge) noNodeReports() bool {
 	nodes, heard := j.All(&corev1.Node{}), false
@@ -88,8 +88,8 @@ func (j *Judge) noNodeReports() bool {
 	return len(nodes) == 0 || len(nodes) >= 3 && !heard
 }
 
-// begunRemedies are the machines that c remedied, and those that it recorded it was about to. These count even if
-// c did not get that far and the machines were deleted for other reasons.
+// begunRemedies are the machines that c remedied, and the machines whose remedy c recorded as begun. The latter count even if
+// c never sent the request and the machines were deleted for other reasons.
 func (j *Judge) begunRemedies(c *check) []remedy {
 	out := slices.Clone(j.remedies[c.UID])
 	for _, b := range remembered(c).Begun {
@@ -100,15 +100,15 @@ func (j *Judge) begunRemedies(c *check) []remedy {
 	return out
 }
 
-// overlooked says that a check has yet to act; empty if none has.
+// overlooked says that a check still has to act; empty if no check has to.
 func (j *Judge) overlooked() string {
 	if len(j.overdue) > 0 {
-		return fmt.Sprintf("%d machines are still to be remedied", len(j.overdue))
+		return fmt.Sprintf("%d machines still have to be remedied", len(j.overdue))
 	}
 	return ""
 }
 
-// mustGo reports whether the machine has to be replaced. Time before the faults stopped does not count.
+// mustGo reports whether the machine must be replaced. Time before the faults stopped does not count.
 func (j *Judge) mustGo(c *check, t target) bool {
 	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" && !requests(c) || t.hasRequest || j.recovers(c, t) || t.treated && external(c) || t.restarting && c.reboots {
 		return false
@@ -122,8 +122,8 @@ func (j *Judge) mustGo(c *check, t target) bool {
 	})
 }
 
-// miscounted names a check whose status is wrong, or that has yet to record the end of a storm; empty if none
-// exists.
+// miscounted names a check whose status is wrong, or that has not yet recorded the end of a storm; empty if there is no
+// such check.
 func (j *Judge) miscounted() string {
 	for _, c := range j.checks() {
 		under, healthy := j.truly(c), int64(0)

@@ -12,13 +12,13 @@ import (
 // hopeless reports whether o cannot reach the desired state.
 func (j *Judge) hopeless(o client.Object) bool { return j.Hopeless != nil && j.Hopeless(o) }
 
-// removing is OpenShift's condition that the machine's instance is being removed.
+// removing is OpenShift's condition for the removal of the machine's instance.
 const removing = "InstanceDeletionStarted"
 
-// Silent reports whether an unhealthy machine does not report the reason. The phase Provisioned says that its node
-// did not join, the condition for the removal of an instance has a message only on failure, and an object that
-// only a foreign finalizer holds names that. A machine that lists further instances beside its recorded one
-// reports the reason, too.
+// Silent reports whether an unhealthy machine does not report the reason. The phase Provisioned says that its node did not
+// join. The condition for the removal of an instance has a message only on failure. An object that only foreign
+// finalizers hold names the finalizers. A machine that lists further instances beside its recorded one reports the
+// reason, too.
 func (j *Judge) Silent(o client.Object) bool {
 	if j.onlyForeignFinalizersLeft(readMachine(o)) || o.GetAnnotations()[unrecorded] != "" {
 		return false
@@ -39,9 +39,9 @@ func (j *Judge) Silent(o client.Object) bool {
 	return true
 }
 
-// ofHopeless reports whether the instance that registered the node belongs to a machine that cannot reach the
-// desired state. A machine that was deleted before its node joined never learns the name, nor does one that failed
-// before it could see its instance, which may have died since.
+// ofHopeless reports whether the instance that registered the node belongs to a machine that cannot reach the desired
+// state. A machine that was deleted before its node joined never learns the node's name. Neither does a machine that
+// failed before it could see its instance, which may have died since.
 func (j *Judge) ofHopeless(n client.Object) bool {
 	i, made := j.instanceOfNode(n.(*corev1.Node))
 	if !made {

@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestSilence: a machine that is being deleted has to report the reason why it still exists, until only foreign
-// finalizers hold it.
+// TestSilence: a machine that is being deleted must report the reason for which it still exists, until only foreign finalizers
+// hold it.
 func TestSilence(t *testing.T) {
 	const others, ours = "example.com/backup", v1alpha1.FinalizerMachine
 	for reason, tc := range map[string]struct {
@@ -50,7 +50,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestNodeOfNobody: which nodes have no machine, where no machine reports their name.
+// TestNodeOfNobody: nodes that count as nodes without a machine if no machine reports their name.
 func TestNodeOfNobody(t *testing.T) {
 	failed := func(m *v1alpha1.Machine) { m.Status.CurrentStatus.Phase = v1alpha1.MachineFailed }
 	for _, tc := range []struct {

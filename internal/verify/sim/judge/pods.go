@@ -10,17 +10,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// evictEvery divides the drain timeout into the number of refusals that fit into it.
+// evictEvery divides the drain timeout: the result is how often a budget may refuse an eviction.
 const evictEvery = 20 * time.Second
 
-// unreachableAfter is how long a drain waits for an unready node.
+// unreachableAfter is how long a drain waits for pods on an unready node.
 const unreachableAfter = 5 * time.Minute
 
 // Refused records that a disruption budget refused the eviction of a pod.
 func (j *Judge) Refused(pod client.Object) { j.refusals[pod.GetUID()]++ }
 
-// machineOn returns the machine of the node with the name; false if none exists. It is the machine of the instance
-// whose kubelet registered the node, whatever names it has recorded.
+// machineOn returns the machine of the node with the name; false if no machine has it. It is the machine of the instance
+// whose kubelet registered the node, whatever node names machines have recorded.
 func (j *Judge) machineOn(nodeName string) (one machine, there bool) {
 	n := j.node(nodeName)
 	for _, i := range j.Instances() {
@@ -42,7 +42,7 @@ func (j *Judge) machineOn(nodeName string) (one machine, there bool) {
 	return one, there
 }
 
-// PodLeaves judges that the machine controller evicts or deletes a pod; forced says that its budget was bypassed.
+// PodLeaves judges that the machine controller evicts or deletes a pod. forced: the pod's budget was bypassed.
 func (j *Judge) PodLeaves(p *Pass, old, now client.Object, forced bool) {
 	pod := old.(*corev1.Pod)
 	if pod.DeletionTimestamp != nil || now != nil && now.GetDeletionTimestamp() == nil {
@@ -51,16 +51,16 @@ func (j *Judge) PodLeaves(p *Pass, old, now client.Object, forced bool) {
 	m, there := j.machineOn(pod.Spec.NodeName)
 	if there {
 		if j.always(m.GetUID(), p, atBegin, func(m machine) bool { return m.GetDeletionTimestamp() != nil && m.preDrain && !m.drained }) {
-			j.Broken(HooksHonoured, "pod %s was sent off node %s in spite of a pre-drain hook", pod.Name, pod.Spec.NodeName)
+			j.Broken(HooksHonoured, "pod %s was removed from node %s in spite of a pre-drain hook", pod.Name, pod.Spec.NodeName)
 		}
 		if forced && !j.mayForce(p, m, pod) {
-			j.Broken(ForceInTime, "pod %s was forced off node %s %v after machine %s was deleted", pod.Name, pod.Spec.NodeName, j.Now().Sub(deletedSince(m)), m.GetName())
+			j.Broken(ForceInTime, "pod %s was removed by force from node %s %v after machine %s was deleted", pod.Name, pod.Spec.NodeName, j.Now().Sub(deletedSince(m)), m.GetName())
 		}
 	}
 	j.volumeLeaves(p, pod)
 }
 
-// deletedSince is when the machine was deleted; zero if it was not.
+// deletedSince is the deletion time of the machine; zero if it was not deleted.
 func deletedSince(m machine) time.Time {
 	if at := m.GetDeletionTimestamp(); at != nil {
 		return at.Time
@@ -68,7 +68,7 @@ func deletedSince(m machine) time.Time {
 	return time.Time{}
 }
 
-// timeout is after how long the drain of m is forced; zero: never.
+// timeout is the time after which the drain of m is forced; zero: never.
 func (j *Judge) timeout(m machine) time.Duration {
 	if m.GetAnnotations()[drainTimeout] == "never" {
 		return 0
@@ -79,14 +79,14 @@ func (j *Judge) timeout(m machine) time.Duration {
 	return j.apiOf(m.Object).DrainTimeout
 }
 
-// over reports whether a duration since then may be over, counting the time in which processes watched, by any
-// clock; a zero time never is.
+// over reports whether duration d since then may be over by any clock. Only time in which processes watched counts; a zero
+// time is never over.
 func (j *Judge) over(since time.Time, d time.Duration) bool {
 	return d > 0 && !since.IsZero() && j.watched(since) >= d-time.Second-2*j.Skew
 }
 
-// timedOut reports whether the drain of m's node may have timed out, since m was deleted or since the node, which
-// may be nil, was selected for an update.
+// timedOut reports whether the drain of m's node may have timed out. The drain began when m was deleted, or when the node,
+// which may be nil, was selected for an update.
 func (j *Judge) timedOut(m machine, n *corev1.Node) bool {
 	begun := time.Time{}
 	if n != nil {
@@ -118,7 +118,7 @@ func (j *Judge) mayForce(p *Pass, m machine, pod *corev1.Pod) bool {
 	return j.refusals[pod.UID] >= j.patience(m)
 }
 
-// patience is how often the budget of a pod may refuse.
+// patience is how often the budget of a pod may refuse its eviction.
 func (j *Judge) patience(m machine) int {
 	retries := int(j.timeout(m) / evictEvery)
 	if m.retries != nil {
@@ -136,7 +136,7 @@ func claims(pod *corev1.Pod) (out []string) {
 	return out
 }
 
-// volumeLeaves judges the order in which pods with volumes leave.
+// volumeLeaves judges the order in which pods with volumes are evicted.
 func (j *Judge) volumeLeaves(p *Pass, pod *corev1.Pod) {
 	if len(claims(pod)) == 0 {
 		return
@@ -155,11 +155,11 @@ func (j *Judge) volumeLeaves(p *Pass, pod *corev1.Pod) {
 		}
 		// This process may not have seen the requests of another.
 		if j.evicted[other.UID][p.By.Process] && j.Now().Before(other.DeletionTimestamp.Add(j.shorter(p))) {
-			j.Broken(VolumesInTurn, "pod %s was sent off node %s while pod %s is on its way", pod.Name, pod.Spec.NodeName, other.Name)
+			j.Broken(VolumesInTurn, "pod %s was removed from node %s while pod %s is still being deleted", pod.Name, pod.Spec.NodeName, other.Name)
 		}
 	}
 	if name := j.leftBehind(pod.Spec.NodeName, p); name != "" {
-		j.Broken(VolumesInTurn, "pod %s was sent off node %s while %s is still attached to it", pod.Name, pod.Spec.NodeName, name)
+		j.Broken(VolumesInTurn, "pod %s was removed from node %s while %s is still attached to it", pod.Name, pod.Spec.NodeName, name)
 	}
 }
 
@@ -168,8 +168,8 @@ func (j *Judge) shorter(p *Pass) time.Duration {
 	return j.api(p.By).DetachTimeout - max(0, p.Skew)
 }
 
-// inTurn reports whether volumes leave the node one after another: not in the other API, nor by force, nor where
-// the node was not ready a moment before.
+// inTurn reports whether pods with volumes must be evicted from the node one after another. This does not hold for the
+// other API, for forced drains, and for nodes that were not ready a moment before.
 func (j *Judge) inTurn(nodeName string, p *Pass) bool {
 	n := j.node(nodeName)
 	m, there := j.machineOn(nodeName)
@@ -180,9 +180,9 @@ func (j *Judge) inTurn(nodeName string, p *Pass) bool {
 	return is && !j.timedOut(m, n) && since.Add(time.Second+j.ViewLag+2*j.Skew).Before(p.At)
 }
 
-// leftBehind names a volume that is attached to the node although its pod has left, so long before the pass began
-// that every cache shows both, and not so long ago that the drain no longer waits for it. The cache of attachments
-// may have stopped before.
+// leftBehind names a volume that is attached to the node although its pod was deleted: so long before the pass that every
+// cache shows both, and so recently that the drain still waits for the volume. The cache of attachments may have stopped
+// before.
 func (j *Judge) leftBehind(nodeName string, p *Pass) string {
 	for _, o := range j.All(&storagev1.VolumeAttachment{}) {
 		a := o.(*storagev1.VolumeAttachment)
@@ -199,8 +199,8 @@ func (j *Judge) leftBehind(nodeName string, p *Pass) string {
 	return ""
 }
 
-// leftBy is when the last pod that used the volume left the node; false: one still exists, or none ever did. A pod
-// whose time was over before left at that time.
+// leftBy is the time at which the last pod with the volume left the node; false if such a pod still exists, or never
+// existed. A pod whose grace period had ended earlier left at that earlier time.
 func (j *Judge) leftBy(volume, nodeName string) (at time.Time, gone bool) {
 	claim := ""
 	for _, o := range j.All(&corev1.PersistentVolume{}) {

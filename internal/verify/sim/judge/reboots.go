@@ -8,28 +8,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What reboots are asked for by.
+// The annotations that request reboots.
 const (
 	escalation    = "millwright.dev/escalation"
 	rebootTimeout = "millwright.dev/reboot-timeout"
 	rebootRequest = "millwright.dev/reboot-request"
 	rebootAnswer  = "millwright.dev/reboot"
-	// rebootsRest is for how long after a reboot a machine that becomes unhealthy again is replaced, mostCalls how
-	// often one request may reboot where the cloud does not recognize it.
+	// rebootsRest is how long after a reboot a machine that becomes unhealthy again is replaced instead of rebooted. mostCalls
+	// is how often one request may reboot a machine if the cloud does not recognize repeated requests.
 	rebootsRest = time.Hour
 	mostCalls   = 2
 )
 
-// reboots are those of each machine, oldest first.
+// reboots are the reboots of each machine, oldest first.
 type reboots map[types.UID][]reboot
 
-// reboot is one reboot, with its request.
+// reboot is one reboot and its request.
 type reboot struct {
 	request string
 	at      time.Time
 }
 
-// rebootRequested is the last request of a machine.
+// rebootRequested is the last reboot request of a machine.
 func rebootRequested(m client.Object) (name string, at time.Time) {
 	var asked struct {
 		At string `json:"at"`
@@ -40,7 +40,7 @@ func rebootRequested(m client.Object) (name string, at time.Time) {
 	return asked.At, instant(asked.At)
 }
 
-// patienceOf is the check's timeout of a reboot; zero: it requests none.
+// patienceOf is the check's timeout of a reboot; zero if the check requests no reboots.
 func patienceOf(c *check) time.Duration {
 	if c.Annotations[escalation] != "reboot" {
 		return 0
@@ -54,7 +54,7 @@ func patienceOf(c *check) time.Duration {
 	return 10 * time.Minute
 }
 
-// recovers reports whether c still waits for the effect of the machine's reboot.
+// recovers reports whether c must still wait for the effect of the machine's reboot.
 func (j *Judge) recovers(c *check, t target) bool {
 	patience := patienceOf(c)
 	name, from := rebootRequested(t)
@@ -94,7 +94,7 @@ func (j *Judge) Rebooted(i Instance, p *Pass) {
 		case r.request == name:
 			calls++
 		case j.Now().Sub(r.at) < rebootsRest-2*j.Skew:
-			j.Broken(RebootsApart, "machine %s is rebooted for request %q, %v after that for request %q", m.GetName(), name, j.Now().Sub(r.at), r.request)
+			j.Broken(RebootsApart, "machine %s is rebooted for request %q, %v after the reboot for request %q", m.GetName(), name, j.Now().Sub(r.at), r.request)
 		}
 	}
 	if calls > mostCalls {

@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// settle is how long a process that reaches the API servers again remedies only machines that became unhealthy
-// since.
+// settle is the time after the end of an outage during which a process remedies only machines that became unhealthy
+// after that end.
 const settle = time.Minute
 
-// seenCheck returns the pass's check as the pass saw it; nil: it saw none.
+// seenCheck returns the pass's check as the pass saw it; nil if the pass saw none.
 func (j *Judge) seenCheck(p *Pass) *check {
 	for _, o := range p.seen {
 		if c := j.asCheck(o); c != nil && client.ObjectKeyFromObject(o) == p.Key {
@@ -24,8 +24,8 @@ func (j *Judge) seenCheck(p *Pass) *check {
 	return nil
 }
 
-// Asks judges a request of the health check controller, whatever its outcome: to delete a machine, or to have
-// others remedy it.
+// Asks judges a request of the health check controller, whatever its outcome: it deletes a machine, or asks another
+// controller to remedy it.
 func (j *Judge) Asks(p *Pass, verb string, o client.Object) {
 	switch {
 	case verb == "delete" && j.isMachine(o):
@@ -48,7 +48,7 @@ func (j *Judge) Asks(p *Pass, verb string, o client.Object) {
 	}
 }
 
-// asksToReboot reports whether o gets a reboot request that it does not have.
+// asksToReboot reports whether o gets a reboot request that it did not have.
 func (j *Judge) asksToReboot(o client.Object) bool {
 	wanted, _ := rebootRequested(o)
 	is, there := find(j.All(o), o.GetUID())
@@ -59,7 +59,7 @@ func (j *Judge) asksToReboot(o client.Object) bool {
 	return wanted != "" && wanted != has
 }
 
-// asksAnew reports whether o gets an annotation that it does not have.
+// asksAnew reports whether o gets an annotation that it did not have.
 func (j *Judge) asksAnew(o client.Object, annotation string) bool {
 	_, wanted := o.GetAnnotations()[annotation]
 	is, there := find(j.All(o), o.GetUID())
@@ -73,7 +73,7 @@ func (j *Judge) asksAnew(o client.Object, annotation string) bool {
 // way is how a check remedies a machine.
 type way string
 
-// The ways: it deletes the machine, leaves it to others, or has it rebooted first.
+// The ways: the check deletes the machine, leaves it to an external controller, or requests a reboot first.
 const (
 	deletesMachine way = "deletes"
 	leavesToOthers way = "leaves"
@@ -93,8 +93,8 @@ func (j *Judge) judgeRemedy(p *Pass, m client.Object, how way) {
 	if first && how != rebootsMachine && !j.noteUndone(p, c, m.GetUID()) {
 		j.remedies[c.UID] = append(j.remedies[c.UID], remedy{machine: m.GetUID(), owner: t.owner, at: p.At})
 	}
-	// The pass may have learnt of users' later changes of the check by its
-	// own writes.
+	// The pass may have learned users' later changes of the check
+	// from the answers to its own writes.
 	if p.By.Deposed || j.editedSince(p, c) {
 		return
 	}
@@ -110,14 +110,14 @@ func (j *Judge) judgeRemedy(p *Pass, m client.Object, how way) {
 	j.judgeSighted(p, c, t, m.GetName())
 	j.judgeSymptoms(p, c, t, m.GetName())
 	j.judgeBudget(c, under, m)
-	// Remedies that an earlier pass began, by the check's contents then, go on.
+	// Remedies that an earlier pass began, with the check's contents at that time, continue.
 	begun := slices.ContainsFunc(remembered(c).Begun, func(b begun) bool { return b.Machine == m.GetUID() })
 	if first && !begun && how != rebootsMachine {
 		j.judgeRate(c, under, m.GetName())
 	}
 }
 
-// editedSince reports whether users changed the check since it was as c is.
+// editedSince reports whether users changed the check after the version c.
 func (j *Judge) editedSince(p *Pass, c *check) bool {
 	seen := false
 	for _, ch := range j.log[c.UID] {
@@ -129,8 +129,8 @@ func (j *Judge) editedSince(p *Pass, c *check) bool {
 	return false
 }
 
-// sighted is since when the process had watched everything when the pass began, without a gap that it must have
-// noticed: probes every few seconds may miss a shorter one.
+// sighted is the time since which the process had watched all clusters without a gap when the pass began. Gaps that are
+// shorter than the interval of the probes do not count.
 func (j *Judge) sighted(p *Pass) time.Time {
 	since := p.Born
 	for _, o := range j.Outages() {
@@ -141,7 +141,7 @@ func (j *Judge) sighted(p *Pass) time.Time {
 	return since
 }
 
-// judgeSighted judges remedies in and after outages. A probe that is due notices an outage.
+// judgeSighted judges remedies during and after outages. The probe that is due notices an outage.
 func (j *Judge) judgeSighted(p *Pass, c *check, t target, name string) {
 	if j.LookEvery == 0 {
 		return
@@ -155,12 +155,12 @@ func (j *Judge) judgeSighted(p *Pass, c *check, t target, name string) {
 	}
 	fresh := func(s symptom) bool { return !s.from.Before(since.Add(-time.Second - j.wrong(p, s))) }
 	if !slices.ContainsFunc(symptoms(c, t), fresh) {
-		j.Broken(SightedOnly, "%s-%d remedies machine %s, %v after the API servers were reachable again, for a condition of before", p.By.Role, p.By.Process, name, p.At.Sub(since))
+		j.Broken(SightedOnly, "%s-%d remedies machine %s, %v after the API servers were reachable again, for a condition from before the outage", p.By.Role, p.By.Process, name, p.At.Sub(since))
 	}
 }
 
-// judgeNodeless judges remedies while no node exists, nor did when the pass looked: then the cluster lost its
-// nodes, and not each machine its own.
+// judgeNodeless judges remedies while no node exists and none existed when the pass looked: then the cluster lost all its
+// nodes at once, so it was not each machine that lost its own.
 func (j *Judge) judgeNodeless(p *Pass, under map[types.UID]target, name string) {
 	known := func(o client.Object) bool { return sameKind(o, &corev1.Node{}) }
 	if len(j.All(&corev1.Node{})) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(p.seen)), known) {
@@ -177,7 +177,7 @@ func (j *Judge) judgeNodeless(p *Pass, under map[types.UID]target, name string) 
 	}
 }
 
-// wrong is the process's possible error about the age of s.
+// wrong is the possible error of the process about the age of s.
 func (j *Judge) wrong(p *Pass, s symptom) time.Duration {
 	if s.ours {
 		return 2 * j.Skew
@@ -202,7 +202,7 @@ func (j *Judge) judgeSymptoms(p *Pass, c *check, t target, name string) {
 	if j.LookEvery == 0 {
 		return
 	}
-	// A process that started later has watched only since then.
+	// A process that started later has watched the symptom only since its start.
 	watched := func(s symptom) bool {
 		from := s.from
 		if p.Born.After(from) {
@@ -215,7 +215,7 @@ func (j *Judge) judgeSymptoms(p *Pass, c *check, t target, name string) {
 	}
 }
 
-// judgeBudget counts the unhealthy machines that the pass could see, and those being remedied.
+// judgeBudget counts the unhealthy machines that the pass could see, and the machines that are being remedied.
 func (j *Judge) judgeBudget(c *check, under map[types.UID]target, m client.Object) {
 	count := map[types.UID]bool{m.GetUID(): true}
 	for uid, t := range under {
@@ -237,11 +237,11 @@ func (j *Judge) judgeBudget(c *check, under map[types.UID]target, m client.Objec
 	}
 	most := budget(c, max(len(under), len(truly))+len(gone))
 	if len(count) > most {
-		j.Broken(BudgetKept, "check %s, which may have %d of %d machines unhealthy, remedies machine %s while it has %d", c.Name, most, len(truly), m.GetName(), len(count))
+		j.Broken(BudgetKept, "check %s, whose budget is %d of %d machines, remedies machine %s while %d are unhealthy or being remedied", c.Name, most, len(truly), m.GetName(), len(count))
 	}
 }
 
-// judgeRate counts the remedies of the last hour. Their times are those of the process's clock that began them.
+// judgeRate counts the remedies of the last hour. The process that began a remedy recorded the time by its own clock.
 func (j *Judge) judgeRate(c *check, under map[types.UID]target, name string) {
 	if !enforces(c) {
 		return
@@ -255,6 +255,6 @@ func (j *Judge) judgeRate(c *check, under map[types.UID]target, name string) {
 	}
 	most := hourly(c, max(len(under), len(j.truly(c)))+len(j.remedies[c.UID]))
 	if n > most {
-		j.Broken(RateKept, "check %s remedies machine %s, the %dth within the hour, and may remedy %d", c.Name, name, n, most)
+		j.Broken(RateKept, "check %s remedies machine %s, the %dth within the hour, but only %d are allowed", c.Name, name, n, most)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // requests reports whether the check creates remediation requests from a template.
 func requests(c *check) bool { return !c.older && c.Spec.RemediationTemplate != nil }
 
-// about is the machine of a request.
+// about returns the machine of a request.
 func (j *Judge) about(request client.Object) (machine, bool) {
 	for _, ref := range request.GetOwnerReferences() {
 		if m, there := find(j.machines(), ref.UID); there {
@@ -20,7 +20,7 @@ func (j *Judge) about(request client.Object) (machine, bool) {
 	return machine{}, false
 }
 
-// hasRequest reports whether a request is about the machine, and not about an earlier one of its name.
+// hasRequest reports whether a request is about this machine, and not about an earlier machine of the same name.
 func (j *Judge) hasRequest(m client.Object) bool {
 	if j.Request == nil {
 		return false
@@ -33,8 +33,8 @@ func (j *Judge) hasRequest(m client.Object) bool {
 	return false
 }
 
-// mayBeRequested reports whether a request for the machine exists, or may be created: again after an answer, or as
-// soon as the breaker of a check allows it, which may take hours.
+// mayBeRequested reports whether a request for the machine exists or may be created: again after an external controller
+// deleted one, or after the breaker of a check allows it, which may take hours.
 func (j *Judge) mayBeRequested(m machine) bool {
 	return j.hasRequest(m.Object) || slices.ContainsFunc(j.checks(), func(c *check) bool {
 		t, under := j.truly(c)[m.GetUID()]
@@ -50,7 +50,7 @@ func (j *Judge) staleRequest() string {
 		}
 		for _, t := range j.truly(c) {
 			if t.hasRequest && !ill(c, t) {
-				return fmt.Sprintf("machine %s is well, and a request about it is there", t.GetName())
+				return fmt.Sprintf("machine %s is healthy, but a request about it exists", t.GetName())
 			}
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Restored drops the conclusions from writes that a restore of the machines' API server undid (`changes` is the
-// number of changes before it): who set the sizes of sets, which machines were deleted for that, and which
-// remedies checks recorded. The history keeps what passes saw and wrote.
+// Restored drops all conclusions from writes that a restore of the machines' API server undid: who set the sizes of sets,
+// which machines were deleted for that, and which remedies checks recorded. `changes` is the number of changes before the
+// restore. The history keeps everything that passes saw and wrote.
 func (j *Judge) Restored(changes int64) {
 	clear(j.sized)
 	clear(j.rebooted)
@@ -22,8 +22,8 @@ func (j *Judge) Restored(changes int64) {
 	}
 }
 
-// dropUndoneRemedies drops the remedies whose record a restore removed: c had stored it and has no record of it
-// now, so no process can know of them. Remedies that c itself had forgotten still count.
+// dropUndoneRemedies drops the remedies whose record a restore removed: c had stored the record and has none now, so no
+// process can know of them. Remedies whose record c itself had dropped still count.
 func (j *Judge) dropUndoneRemedies(c *check, changes int64) {
 	undone := map[types.UID]int64{}
 	for _, was := range j.log[c.UID] {

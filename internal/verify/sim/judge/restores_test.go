@@ -14,16 +14,16 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
-// TestRateAfterRestore: a check that may begin one remedy within an hour, that of a, begins that of b as well. It
-// cannot know of a remedy whose record a restore removed.
+// TestRateAfterRestore: a check that may begin one remedy within an hour begins the remedy of a, and later that of b. It cannot
+// know of a remedy whose record a restore removed.
 func TestRateAfterRestore(t *testing.T) {
 	const bare, noted, asked, lost = "before the note", "after the note", "after the request", "after it has forgotten"
 	for _, tc := range []struct {
 		reason string
-		// to is as of when the server is put back, at what it goes on from; both are
-		// empty where it is not.
+		// at is the state at which the server is restored, to the earlier state to which it
+		// is restored; both are empty without a restore.
 		to, at string
-		// again: a later pass asks for a before b.
+		// again: a later pass requests the remedy of a again, before that of b.
 		again, broken bool
 	}{
 		{reason: "nothing was put back", broken: true},

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// sizing is a set's size, with the pass over its deployment that set it; nil: users did.
+// sizing is a set's size and the pass of the deployment controller that set it; nil: users set it.
 type sizing struct {
 	of set
 	by *Pass
@@ -34,7 +34,7 @@ func (j *Judge) sizes(p *Pass, old, now client.Object) {
 	j.sized[now.GetUID()] = append(j.sized[now.GetUID()], sizing{readSet(now), p})
 }
 
-// sizedBy is the pass that last set the set's size; nil: users did.
+// sizedBy is the pass that last set the set's size; nil: users set it.
 func (j *Judge) sizedBy(uid types.UID) *Pass {
 	if all := j.sized[uid]; len(all) > 0 {
 		return all[len(all)-1].by
@@ -79,7 +79,7 @@ func (j *Judge) RolloutWrites(p *Pass, old, now client.Object) {
 	}
 }
 
-// deploymentBehind is the deployment of the pass, in its present state.
+// deploymentBehind is the present state of the deployment that the pass is for.
 func (j *Judge) deploymentBehind(p *Pass) (deployment, bool) {
 	for _, d := range j.deployments() {
 		if client.ObjectKeyFromObject(d) == p.Key && sameKind(d.Object, j.api(p.By).Deployment) {
@@ -155,7 +155,7 @@ func (j *Judge) judgeSecondSet(p *Pass, d deployment, made set) {
 	}
 }
 
-// rules are the deployment's specs since the pass looked.
+// rules are the versions of the deployment since the pass looked.
 func (j *Judge) rules(p *Pass, d deployment) []deployment {
 	all, _ := states(j, d.GetUID(), p, bySight, readDeployment)
 	return all
@@ -165,7 +165,7 @@ func every(all []deployment, is func(deployment) bool) bool {
 	return !slices.ContainsFunc(all, func(d deployment) bool { return !is(d) })
 }
 
-// makes is the number of machines up to which the set creates some; a set that must not grow creates none.
+// makes is the number of machines up to which the set creates machines; a set that must not grow creates none.
 func (s set) makes() int {
 	if s.held {
 		return 0
@@ -173,12 +173,12 @@ func (s set) makes() int {
 	return s.size
 }
 
-// judgeRoom judges that a set may grow: there is room for the machines that all sets have or will have, and for
-// those that the rollout is deleting.
+// judgeRoom judges that a set may grow: the deployment has room for all machines that its sets have or will have, and for
+// the machines that the rollout is deleting.
 func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 	all := j.rules(p, d)
 	if slices.ContainsFunc(all, func(d deployment) bool { return d.strategy == onDelete }) {
-		return // a deleted machine is replaced at once
+		return // a set replaces a deleted machine at once
 	}
 	_, most := spread(all, deployment.most)
 	total, own, alone := 0, 0, true
@@ -196,24 +196,24 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 			alone = alone && least == 0
 			total += max(living, makes) + leaving
 		case s.size <= max(there, was+j.arrived(s, grown.Object)):
-			return // this creates no machine
+			return // this size creates no machine
 		default:
 			own = leaving
 			total += max(living, s.size)
 		}
 	}
 	if !alone && every(all, func(d deployment) bool { return !d.overlaps }) {
-		// Otherwise only sizes count: a set does not wait for its own deleted machines.
+		// Otherwise only sizes count: a set does not wait for the machines that it deleted itself.
 		total += own
 	}
 	if total > most {
-		j.Broken(NotAbove, "set %s of deployment %s grew from %d to %d: there would be %d machines, and may be %d", grown.GetName(), d.GetName(), was, grown.size, total, most)
+		j.Broken(NotAbove, "set %s of deployment %s grew from %d to %d: there would be %d machines, but only %d are allowed", grown.GetName(), d.GetName(), was, grown.size, total, most)
 	}
 }
 
-// unseenMachines is how many machines s has that the pass may not have seen, but had to expect: in the pass's
-// view, the controller of s has not yet seen the present size of s, and uses an earlier one. Another size of d, or
-// a size that users gave s, is shared out at once.
+// unseenMachines is how many machines s has that the pass may not have seen but had to expect: in the pass's view, the
+// controller of s has not yet seen the present size of s, and uses an earlier one. The deployment distributes a changed
+// desired size, or a size that users gave s, at once.
 func (j *Judge) unseenMachines(p *Pass, d deployment, s set) int {
 	shown, by := p.seen[s.GetUID()], j.sizedBy(s.GetUID())
 	switch {
@@ -232,8 +232,8 @@ func (j *Judge) unseenMachines(p *Pass, d deployment, s set) int {
 	return min(most, len(slices.DeleteFunc(j.controlled(s), func(m machine) bool { return !stays(m) })))
 }
 
-// countMachines counts the machines of s that stayed since the pass looked, those that were being deleted all that
-// time because s had to shrink, and those that existed at any time, including those that s adopts.
+// countMachines counts machines of s: those that stayed since the pass looked, those that were being deleted all that time
+// because s had to shrink, and those that existed at any time, including those that s adopts.
 func (j *Judge) countMachines(p *Pass, s set) (living, leaving, there int) {
 	for _, uid := range j.known {
 		if j.ever(uid, p, bySight, func(m machine) bool { return (m.owner == s.GetUID() || s.claims(m)) && !m.going }) {
@@ -250,8 +250,8 @@ func (j *Judge) countMachines(p *Pass, s set) (living, leaving, there int) {
 	return living, leaving, there
 }
 
-// judgeOldFirst judges that the set of the present template grows beyond its machines: it already has those that
-// were updated in place before.
+// judgeOldFirst judges that the set of the present template grows beyond its machines. Machines that were updated in place
+// earlier already belong to it.
 func (j *Judge) judgeOldFirst(p *Pass, d deployment, grown set, was int) {
 	all := j.rules(p, d)
 	if has := j.count(func(uid types.UID) bool { return j.ever(uid, p, bySight, grown.counts) }); grown.size <= has || !every(all, func(d deployment) bool { return d.strategy == recreate && alike(d.Object, grown.Object) }) || j.byHand(d) {
@@ -266,16 +266,16 @@ func (j *Judge) judgeOldFirst(p *Pass, d deployment, grown set, was int) {
 		}
 	}
 	if olds > 0 {
-		j.Broken(OldFirst, "set %s of deployment %s grew from %d to %d with %d old machines there", grown.GetName(), d.GetName(), was, grown.size, olds)
+		j.Broken(OldFirst, "set %s of deployment %s grew from %d to %d while %d old machines exist", grown.GetName(), d.GetName(), was, grown.size, olds)
 	}
 }
 
-// byHand reports whether users set the present size of a set of d.
+// byHand reports whether users set the present size of one of d's sets.
 func (j *Judge) byHand(d deployment) bool {
 	return j.excuse(sizedByHand, slices.ContainsFunc(j.setsOf(d), func(s set) bool { return j.sizedBy(s.GetUID()) == nil }))
 }
 
-// judgeNeed judges the shrinking of a set whose deployment has machines of its template only.
+// judgeNeed judges that a set shrinks although its deployment has machines of the present template only.
 func (j *Judge) judgeNeed(p *Pass, d deployment, old set, is int) {
 	all := j.rules(p, d)
 	least, _ := spread(all, func(d deployment) int { return d.size })
@@ -295,8 +295,8 @@ func (j *Judge) judgeNeed(p *Pass, d deployment, old set, is int) {
 	j.Broken(NoNeed, "set %s of deployment %s, which wants %d, shrank from %d to %d", old.GetName(), d.GetName(), least, old.size, is)
 }
 
-// judgeAvailable judges that set s of d deletes m, for a size that the set had in the view of its pass or got
-// since. The basis is the knowledge of the deployment when it set that size, with all later changes, or that of
+// judgeAvailable judges that set s of d deletes m because of a size that the set had in the view of its pass or got later.
+// The judge assumes the knowledge of the deployment when it set that size, with all later changes, or the knowledge of
 // the set when it chose among its machines.
 func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
 	broken := ""
@@ -315,7 +315,7 @@ func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
 	}
 }
 
-// belowAvailable says why a set whose size d set in p must not delete m for that; empty if it may.
+// belowAvailable says why a set must not delete m for the size that d set in pass p; empty if it may.
 func (j *Judge) belowAvailable(p, by *Pass, d deployment, s set, m machine) string {
 	all := j.rules(p, d)
 	least, _ := spread(all, deployment.least)
@@ -328,10 +328,10 @@ func (j *Judge) belowAvailable(p, by *Pass, d deployment, s set, m machine) stri
 	if least = min(least-keptOf(j, s), j.workedAtBegin(p, d, all)); n >= least {
 		return ""
 	}
-	return fmt.Sprintf("%d machines go on working, and %d have to", n, least)
+	return fmt.Sprintf("only %d machines continue to work, but %d must", n, least)
 }
 
-// keptOf counts the failed machines of the set that are kept for inspection: they occupy the places of others.
+// keptOf counts the failed machines of the set that are kept for inspection: they count as replicas.
 func keptOf(j *Judge, s set) (n int) {
 	for _, m := range j.controlled(s) {
 		if m.failed && m.GetAnnotations()[preserve] != "" {
@@ -341,7 +341,7 @@ func keptOf(j *Judge, s set) (n int) {
 	return n
 }
 
-// judgeSelection judges that a node is selected for an update, which makes it unavailable.
+// judgeSelection judges that a node is selected for an update, during which its machine is unavailable.
 func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
 	m, there := j.machineOn(now.Name)
 	if !there || !selected(now) || selected(old) || p.By.Deposed || p.By.Late {
@@ -350,14 +350,14 @@ func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
 	all := j.rules(p, d)
 	least, _ := spread(all, deployment.least)
 	if n := j.working(p, d, all, m.GetUID()); n < least && j.works(p, all, m.GetUID(), nil) {
-		j.Broken(NotBelow, "node %s of deployment %s is to be updated: %d machines go on working, and %d have to", now.Name, d.GetName(), n, least)
+		j.Broken(NotBelow, "node %s of deployment %s is to be updated: only %d machines continue to work, but %d must", now.Name, d.GetName(), n, least)
 	}
 	if c := j.alarm(p, d, all); c != "" {
-		j.Broken(AlarmStops, "node %s of deployment %s is to be updated in spite of what check %s says", now.Name, d.GetName(), c)
+		j.Broken(AlarmStops, "node %s of deployment %s is to be updated although check %s reports a storm", now.Name, d.GetName(), c)
 	}
 }
 
-// working counts the machines of d, except one, that worked at any time since the pass looked, and that no set
+// working counts the machines of d, without one of them, that worked at any time since the pass looked and that no set
 // deleted in order to shrink.
 func (j *Judge) working(p *Pass, d deployment, all []deployment, without types.UID) int {
 	return j.count(func(uid types.UID) bool {
@@ -374,9 +374,9 @@ func (j *Judge) count(is func(types.UID) bool) (n int) {
 	return n
 }
 
-// worksFor reports whether the machine worked as one of d's at any time from the pass's look up to `by`. A machine
-// that a user released with its set goes on working, and the next set adopts it: a set with an earlier size keeps
-// that. The same holds if a user has deleted the other set since.
+// worksFor reports whether the machine worked as a machine of d at any time between the pass's look and `by`. A machine
+// that a user released together with its set continues to work, and the next set adopts it: a set with an earlier size
+// keeps the machine. The same holds if a user has deleted the other set since.
 func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID, by time.Time) bool {
 	mine := func(m machine) bool {
 		if m.owner == "" {
@@ -388,7 +388,7 @@ func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID,
 	return j.ever(uid, p, bySight, mine) && j.works(p, all, uid, &by)
 }
 
-// deletedByController reports whether the deployment controller, which knows the set's machines, deleted it.
+// deletedByController reports whether the deployment controller, which knows the set's machines, deleted the set.
 func (j *Judge) deletedByController(set types.UID) bool {
 	log := j.log[set]
 	if len(log) == 0 || log[len(log)-1].now != nil {
@@ -399,30 +399,30 @@ func (j *Judge) deletedByController(set types.UID) bool {
 	})
 }
 
-// workedAtBegin is how many of them worked when the pass looked: a deployment with fewer than it needs deletes
-// machines that do not work.
+// workedAtBegin is how many of the machines worked when the pass looked: a deployment that has too few working machines
+// deletes machines that do not work.
 func (j *Judge) workedAtBegin(p *Pass, d deployment, all []deployment) int {
 	then := *p
 	then.now = p.looked()
 	return j.count(func(uid types.UID) bool { return j.worksFor(&then, d, all, uid, p.At) })
 }
 
-// works reports whether the machine worked at any time from the pass's look up to then; nil: when it looked, and
-// all the time since.
+// works reports whether the machine worked at any time between the pass's look and `ever`; if that is nil, whether it
+// worked when the pass looked and all the time since.
 func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever *time.Time) bool {
 	least, most := spread(all, func(d deployment) int { return int(d.minReady) })
 	if ever != nil {
 		since := ever.Add(j.Skew - time.Duration(least))
 		return j.ever(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, since, true) })
 	}
-	// Times are written down in whole seconds.
+	// Times are stored in whole seconds.
 	since := p.At.Add(-j.Skew - time.Second - time.Duration(most))
 	return j.always(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, since, false) })
 }
 
-// nodeWorks reports whether the machine's node was usable: by the machine's phase where its API has one, otherwise
-// by its condition, since `latest` at most; and not selected for an update in place. A node that is cordoned after
-// its update counts when others are counted, but not when it is lost itself.
+// nodeWorks reports whether the machine's node was usable: by the machine's phase if its API has such a phase, otherwise
+// by the node's condition, since `latest` at most; and not selected for an update in place. ever: a node that is still
+// cordoned after its update was usable.
 func (j *Judge) nodeWorks(p *Pass, m machine, latest time.Time, ever bool) bool {
 	fit := func(o client.Object) bool {
 		n, ok := o.(*corev1.Node)
@@ -449,8 +449,8 @@ func (j *Judge) nodeWorks(p *Pass, m machine, latest time.Time, ever bool) bool 
 	return !slices.ContainsFunc(all, func(o client.Object) bool { return !fit(o) })
 }
 
-// workedBefore reports whether the pass saw a ready node of the machine's name that does not exist any more; the
-// given node may have joined under that name since.
+// workedBefore reports whether the pass saw a ready node with the machine's name that does not exist any more. The given
+// node may have joined under that name since.
 func workedBefore(p *Pass, m machine, now *corev1.Node) bool {
 	for _, o := range p.seen {
 		if n, ok := o.(*corev1.Node); ok && n.Name == m.node && ready(n) && (now == nil || n.UID != now.UID) {

@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestHandedOverTakesNoRoom: a set that has yet to create two machines grows by the one that the set of the former
-// template hands over, and creates none for that.
+// TestHandedOverTakesNoRoom: a set that still has to create two machines grows by the machine that the former template's set
+// hands over, and creates no machine for that growth.
 func TestHandedOverTakesNoRoom(t *testing.T) {
 	for _, tc := range []struct{ handed, undone bool }{{true, false}, {false, false}, {true, true}} {
 		handed := tc.handed
@@ -61,7 +61,7 @@ func TestHandedOverTakesNoRoom(t *testing.T) {
 	}
 }
 
-// TestKeepsWhatNobodyOwns: a set of size zero keeps the machine that it adopts, and creates none for that.
+// TestKeepsWhatNobodyOwns: a set of size zero keeps the machine that it adopts, and creates no machine for it.
 func TestKeepsWhatNobodyOwns(t *testing.T) {
 	for _, selected := range []bool{true, false} {
 		s := newScene()
@@ -95,13 +95,13 @@ func TestKeepsWhatNobodyOwns(t *testing.T) {
 	}
 }
 
-// TestTwins: a set is created beside a lasting one of the same template. A set that was being deleted when the
-// pass looked may stay after all, after a restore.
+// TestTwins: a set is created although a lasting set has the same template. A set that was being deleted when the pass looked may
+// stay if a restore undoes the deletion.
 func TestTwins(t *testing.T) {
 	for _, tc := range []struct {
 		reason          string
 		deleted, undone bool
-		// since: it was made since, while the creation of the other was on its way.
+		// since: the first set was created after the pass looked, while the request to create the other was under way.
 		since, broken bool
 	}{
 		{"it stays", false, false, false, true},

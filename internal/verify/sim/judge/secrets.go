@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// SecretWritten judges the removal of the finalizer from a secret. The pass must know each class that existed
-// before it began and names the secret.
+// SecretWritten judges the removal of the finalizer from a secret. The pass must know each class that names the secret and
+// existed before the pass began.
 func (j *Judge) SecretWritten(p *Pass, old, now client.Object) {
 	held := func(o client.Object) bool {
 		return o != nil && slices.Contains(o.GetFinalizers(), v1alpha1.FinalizerSecret)

@@ -20,8 +20,8 @@ func (j *Judge) setWrites(p *Pass, old, now client.Object) {
 	}
 }
 
-// judgeGrowth judges that a set creates m. A machine counts against it if it was one of the set's in all states
-// since the pass looked.
+// judgeGrowth judges that a set creates m. A machine counts if it was a replica of the set in all states since the pass
+// looked.
 func (j *Judge) judgeGrowth(p *Pass, m machine) {
 	s, ok := find(j.sets(), m.owner)
 	if !ok || p.By.Deposed {
@@ -38,12 +38,12 @@ func (j *Judge) judgeGrowth(p *Pass, m machine) {
 		}
 	}
 	if _, most := spread(all, func(s set) int { return s.size }); n > most {
-		j.Broken(NotTooMany, "set %s has %d machines with %s, and wanted %d at most", s.GetName(), n, m.GetName(), most)
+		j.Broken(NotTooMany, "set %s has %d machines with %s, and wanted at most %d", s.GetName(), n, m.GetName(), most)
 	}
 }
 
-// judgeGivenUp judges that a set deletes m. If m counted in all states, the set may delete it only because it has
-// too many machines.
+// judgeGivenUp judges that a set deletes m. If m was a replica in all states, the set may delete it only because it has too
+// many machines.
 func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 	s, ok := find(j.sets(), m.owner)
 	if !ok || j.deleted(p, s.GetUID()) || p.By.Deposed {
@@ -70,8 +70,8 @@ func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 	}
 }
 
-// chosenSince reports whether the process deleted the machine, which had no failure, after it had sent the late
-// write and without an answer to that.
+// chosenSince reports whether the process deleted the machine, which had not failed, after the process had sent the late
+// write and before it got an answer to that write.
 func (j *Judge) chosenSince(p *Pass, uid types.UID) bool {
 	return p.sent != 0 && slices.ContainsFunc(j.log[uid], func(c change) bool {
 		if c.n <= p.sent || c.by.Role != p.By.Role || c.by.Process != p.By.Process || c.by.Late || c.was == nil {
@@ -82,16 +82,16 @@ func (j *Judge) chosenSince(p *Pass, uid types.UID) bool {
 	})
 }
 
-// deleted reports whether the set was being deleted at any time since the pass looked: a restore may have undone
-// that meanwhile.
+// deleted reports whether the set was being deleted at any time since the pass looked: a restore may have undone the
+// deletion.
 func (j *Judge) deleted(p *Pass, set types.UID) bool {
 	going := func(o client.Object) bool { return o != nil && o.GetDeletionTimestamp() != nil }
 	return slices.ContainsFunc(j.since(set, p, atBegin), going)
 }
 
-// judgeShare judges that a set with a limit, or of a deployment with one, deletes a machine, except a failed one
-// where the API replaces these. The set knows its own machines, and those of its siblings by its caches. A late
-// write was weighed against sets that may have been deleted since.
+// judgeShare judges that a set with a deletion limit, or a set of a deployment with such a limit, deletes a machine. Failed
+// machines are exempt if sets of the API replace them. The set knows its own machines, and the machines of its siblings
+// from its caches. Late writes are not judged: siblings that the set counted may have been deleted since.
 func (j *Judge) judgeShare(p *Pass, s set, m machine) {
 	if p.By.Late {
 		return
@@ -121,12 +121,12 @@ func (j *Judge) judgeShare(p *Pass, s set, m machine) {
 	}
 	_, most := spread(all, func(s set) int { return max(1, total*s.share/100, s.approved) })
 	if going > most {
-		j.Broken(ShareKept, "set %s deletes %s: %d of %d machines are being deleted, and %d may be", s.GetName(), m.GetName(), going, total, most)
+		j.Broken(ShareKept, "set %s deletes %s: %d of %d machines are being deleted, but only %d are allowed", s.GetName(), m.GetName(), going, total, most)
 	}
 }
 
-// arrived counts the machines that a deployment handed over to s since it last set its size, except the one that
-// it hands over in `now`; nil: none. A size that a restore or a user has undone since does not count.
+// arrived counts the machines that a deployment handed over to s since it last set the size of s. The write `now` does not
+// count as setting the size; nil: all writes count. A size that a restore or a user has undone since does not count.
 func (j *Judge) arrived(s set, now client.Object) (n int) {
 	given := []int64{0}
 	for _, c := range j.log[s.GetUID()] {
@@ -148,8 +148,8 @@ func (j *Judge) arrived(s set, now client.Object) (n int) {
 	return n
 }
 
-// judgeUpdated judges that a set deletes m in exchange for machines that were updated in place and handed over to
-// it: until it is resized, it has that many more.
+// judgeUpdated judges that a set deletes m although machines that were updated in place were handed over to it: until it is
+// resized, it may keep that many more machines.
 func (j *Judge) judgeUpdated(p *Pass, d deployment, s set, m machine) {
 	came := j.arrived(s, nil)
 	all, _ := states(j, d.GetUID(), p, bySight, readDeployment)
@@ -158,7 +158,7 @@ func (j *Judge) judgeUpdated(p *Pass, d deployment, s set, m machine) {
 		return
 	}
 	if n := len(j.members(s)); n < s.size+came {
-		j.Broken(UpdatedStays, "set %s of %d, to which %d machines were handed over, deleted %s and has %d", s.GetName(), s.size, came, m.GetName(), n)
+		j.Broken(UpdatedStays, "set %s of size %d, which got %d updated machines, deleted %s and has %d", s.GetName(), s.size, came, m.GetName(), n)
 	}
 }
 

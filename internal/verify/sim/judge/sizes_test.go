@@ -17,7 +17,7 @@ func owner(kind, name string) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: name, UID: types.UID(name), Controller: ptr.To(true)}}
 }
 
-// fleetOf is a deployment of that size, of which so many may be unavailable.
+// fleetOf is a deployment of the size with a maximum of unavailable machines.
 func fleetOf(size, unavailable int) *v1alpha1.MachineDeployment {
 	d := &v1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
 	d.Spec.Replicas = int32(size)
@@ -46,9 +46,9 @@ func workingMachine(name string) *v1alpha1.Machine {
 func TestGivenUpForTheSizeThatWasSeen(t *testing.T) {
 	for _, c := range []struct {
 		reason string
-		// first is who gave the set its smaller size.
+		// first is the author of the set's smaller size.
 		first string
-		// late: the set's pass began when the larger size was there.
+		// late: the set's pass began after the larger size was written.
 		late, broken bool
 	}{
 		{"all might be unavailable then, and more are wanted since", Deployments, false, false},
@@ -81,13 +81,13 @@ func TestGivenUpForTheSizeThatWasSeen(t *testing.T) {
 	}
 }
 
-// TestSetsThatPeopleDeleteWereCountedOn: a set's deletions follow from its deployment's view. If users delete
-// another set with its machines since, no controller decided on their loss.
+// TestSetsThatPeopleDeleteWereCountedOn: a set deletes machines because of its deployment's view. If users then delete another
+// set with its machines, no controller decided on that loss.
 func TestSetsThatPeopleDeleteWereCountedOn(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		by     string
-		// early: it goes before the deployment looks.
+		// early: the other set is deleted before the deployment looks.
 		early, broken bool
 	}{
 		{"people deleted it since", "", false, false},

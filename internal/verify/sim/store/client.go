@@ -23,19 +23,19 @@ type Call struct {
 	// Object is the sent object; it has the name.
 	Object client.Object
 	Key    client.ObjectKey
-	// Patch is what a patch would come to; set for patches only.
+	// Patch is the patch; nil for other verbs.
 	Patch client.Patch
 }
 
 // Writes reports whether the call changes anything.
 func (c Call) Writes() bool { return c.Verb != "get" && c.Verb != "list" }
 
-// Gate stands between a client and the store: it makes the call, or not, and returns the caller's result.
+// Gate stands between a client and the store. It makes the call or does not, and returns the caller's result.
 type Gate func(c Call, do func() error) error
 
 var errUnsupported = errors.New("the simulated API server does not support this")
 
-// Live reads the stored objects, through the gate.
+// Live reads the stored objects through the gate.
 type Live struct {
 	Store *Store
 	Gate  Gate
@@ -68,7 +68,7 @@ type Client struct {
 	Store *Store
 	Views map[*Kind]*View
 	Gate  Gate
-	// Shows, if set, is called for each object of a view that a caller reads.
+	// Shows, if set, is called for each object that a caller reads from a view.
 	Shows func(client.Object)
 }
 
@@ -101,7 +101,7 @@ func (c *Client) shows(all ...client.Object) {
 	}
 }
 
-// write sends a change and copies the answer, if there is one, into o.
+// write sends a change and copies the answer, if any, into o.
 func (c *Client) write(call Call, o client.Object, do func() (client.Object, error)) error {
 	call.Kind, call.Object, call.Key = c.Store.kinds.of(o), o, client.ObjectKeyFromObject(o)
 	var stored client.Object

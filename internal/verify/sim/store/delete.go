@@ -14,8 +14,8 @@ import (
 // defaultGrace is the grace period, in seconds, of a pod that names none.
 const defaultGrace = 30
 
-// Delete deletes an object, or begins to: finalizers hold it, and so does the
-// grace period of a pod.
+// Delete deletes an object. If finalizers or the grace period of a pod hold the object,
+// Delete only sets its deletion timestamp.
 func (s *Store) Delete(o client.Object, opts client.DeleteOptions) error {
 	k := s.kinds.of(o)
 	key := client.ObjectKeyFromObject(o)
@@ -47,8 +47,8 @@ func (s *Store) Delete(o client.Object, opts client.DeleteOptions) error {
 	return nil
 }
 
-// mark sets the deletion timestamp, or moves it forward, counted from the first deletion request, as
-// kube-apiserver does; false: nothing changes.
+// mark sets the deletion timestamp, or moves it to an earlier time. It counts the grace period from the first deletion
+// request, as kube-apiserver does; false: nothing changes.
 func (s *Store) mark(o, old client.Object, grace int64) bool {
 	from := s.second().Time
 	if before := old.GetDeletionTimestamp(); before != nil {

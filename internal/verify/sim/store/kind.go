@@ -1,8 +1,7 @@
-// Package store is an API server in memory, for simulation: typed objects with
+// Package store is an API server in memory, for simulation. It has typed objects with
 // resource versions, generations, a status subresource, optimistic concurrency,
-// finalizers and preconditions, the log of all changes, and views of it that
-// run behind. Nothing in it runs by itself, and it is not safe for concurrent
-// use.
+// finalizers and preconditions. It has a log of all changes, and views that lag behind the
+// log. Nothing in it runs by itself, and it is not safe for concurrent use.
 package store
 
 import (
@@ -17,10 +16,10 @@ import (
 // Kind is one kind of object.
 type Kind struct {
 	schema.GroupVersionKind
-	// Subresource says that status is written apart from the rest, Counted that
-	// changes of the spec are counted in metadata.generation.
+	// Subresource: status is written separately. Counted: metadata.generation counts
+	// changes of the spec.
 	Subresource, Counted bool
-	// StatusAtBirth says that a status given at creation is kept.
+	// StatusAtBirth: a status given at creation is stored.
 	StatusAtBirth bool
 
 	typ    reflect.Type
@@ -28,7 +27,7 @@ type Kind struct {
 	status []int
 }
 
-// NewKind describes the kind of example, a pointer to its struct.
+// NewKind describes the kind of example, which is a pointer to its struct.
 func NewKind(gvk schema.GroupVersionKind, example client.Object) *Kind {
 	k := &Kind{GroupVersionKind: gvk, typ: reflect.TypeOf(example).Elem()}
 	if f, ok := k.typ.FieldByName("ObjectMeta"); ok {
@@ -73,7 +72,7 @@ func (ks kinds) of(o runtime.Object) *Kind {
 	panic(fmt.Sprintf("the simulated API server has no kind for %T", o))
 }
 
-// fill puts objects into a list, which gets copies of them unless shared.
+// fill puts objects into a list. The list gets copies unless shared is true.
 func fill(list client.ObjectList, objects []client.Object, shared bool) {
 	items := reflect.ValueOf(list).Elem().FieldByName("Items")
 	out := reflect.MakeSlice(items.Type(), 0, len(objects))

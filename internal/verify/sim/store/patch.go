@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Patch applies a patch to the object of o's name; part is the subresource,
-// empty for the object itself. As with a real API server, strategic merge
-// patches are for the kinds of the core group, whose lists say by what they are
-// merged.
+// Patch applies a patch to the object with o's name; part is the subresource,
+// empty for the object itself. As with a real API server, strategic merge patches
+// work only for kinds of the core group, whose types name the merge keys of their
+// lists.
 func (s *Store) Patch(o client.Object, patch client.Patch, part string) (client.Object, error) {
 	k := s.kinds.of(o)
 	key := client.ObjectKeyFromObject(o)

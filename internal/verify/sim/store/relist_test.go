@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestRelist: a new list reports the difference, and not the changes that led to it.
+// TestRelist: a new list reports the difference to the view, but not the single changes.
 func TestRelist(t *testing.T) {
 	s := newStore()
 	for _, name := range []string{"goes", "stays", "remade"} {

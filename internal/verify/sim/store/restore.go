@@ -4,13 +4,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Backup is all objects as they were at some version.
+// Backup is the state of all objects at a version.
 type Backup struct {
 	version int64
 	objects map[*Kind]map[client.ObjectKey]client.Object
 }
 
-// Backup returns all that is stored.
+// Backup returns a backup of all objects.
 func (s *Store) Backup() *Backup {
 	b := &Backup{version: s.version, objects: map[*Kind]map[client.ObjectKey]client.Object{}}
 	for k, all := range s.objects {
@@ -19,18 +19,18 @@ func (s *Store) Backup() *Backup {
 	return b
 }
 
-// Saved are the objects of the kind of example in the backup, by name. They must not
-// be changed.
+// Saved are the objects in the backup of the same kind as example, by name. Callers must
+// not change them.
 func (s *Store) Saved(b *Backup, example client.Object) []client.Object {
 	return ordered(b.objects[s.kinds.of(example)])
 }
 
-// stride is the growth of versions. Each restore continues with numbers that were never used before, so that no
-// version means two states of an object: no client could tell them apart.
+// stride is the growth of versions. Each restore continues with numbers that were never used before, so that no version
+// names two states of an object: no client could tell such states apart.
 const stride = 3
 
-// Restore restores the objects of the backup, and deletes newer ones. Resource versions go back as well: later
-// writes get numbers below those of others. Watchers get the differences, as by a new list.
+// Restore restores the objects of the backup, and deletes newer objects. Resource versions go back as well: later writes get
+// lower numbers than writes before the restore. Watchers get the differences, as from a new list.
 func (s *Store) Restore(b *Backup) {
 	s.version = b.version + 1
 	for _, k := range s.Kinds() {
@@ -47,7 +47,7 @@ func (s *Store) Restore(b *Backup) {
 	}
 }
 
-// put stores an object as it is.
+// put stores an object without a check.
 func (s *Store) put(k *Kind, was, o client.Object) {
 	s.objects[k].put(o)
 	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: was, New: o, At: s.now()})

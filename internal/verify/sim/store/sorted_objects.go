@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// sortedObjects are the objects of a kind, by key and in order: all clients list them often, and few change in
-// between.
+// sortedObjects are the objects of a kind, by key and in order. All clients list them often, and between two lists few
+// objects change.
 type sortedObjects struct {
 	byKey  map[client.ObjectKey]client.Object
 	sorted []client.Object
@@ -57,7 +57,7 @@ func (p *sortedObjects) find(key client.ObjectKey) (at int, there bool) {
 	})
 }
 
-// ordered are objects by namespace and name.
+// ordered returns objects in the order of namespace and name.
 func ordered(objects map[client.ObjectKey]client.Object) []client.Object {
 	p := newSortedObjects()
 	for _, o := range objects {

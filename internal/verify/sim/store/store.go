@@ -35,7 +35,7 @@ func (e Event) Object() client.Object {
 	return e.Old
 }
 
-// Store has the true state.
+// Store has the true state of the API server.
 type Store struct {
 	now     func() time.Time
 	scheme  *runtime.Scheme
@@ -85,7 +85,7 @@ func New(now func() time.Time, scheme *runtime.Scheme, all []*Kind) *Store {
 	return s
 }
 
-// IndexField adds a field by which objects of the kind of example are listed.
+// IndexField adds a field by which objects of the same kind as example can be listed.
 func (s *Store) IndexField(_ context.Context, example client.Object, field string, extract client.IndexerFunc) error {
 	s.indexes[index{s.kinds.of(example), field}] = &extractor{extract, map[client.Object][]string{}}
 	return nil
@@ -106,16 +106,16 @@ func (s *Store) Kinds() []*Kind {
 	return out
 }
 
-// Version is that of the last write.
+// Version is the version of the last write.
 func (s *Store) Version() int64 { return s.version }
 
-// All returns the objects of the kind of example, by name. They must not be
-// changed.
+// All returns the objects of the same kind as example, by name. Callers must not
+// change them.
 func (s *Store) All(example runtime.Object) []client.Object {
 	return s.objects[s.kinds.of(example)].all()
 }
 
-// Lookup returns the object with the key, nil if it does not exist. It must not be changed.
+// Lookup returns the object with the key; nil if it does not exist. Callers must not change it.
 func (s *Store) Lookup(example client.Object, key client.ObjectKey) client.Object {
 	return s.objects[s.kinds.of(example)].get(key)
 }
@@ -154,7 +154,7 @@ func (s *Store) Create(o client.Object) (client.Object, error) {
 
 func (s *Store) second() metav1.Time { return metav1.NewTime(s.now().Truncate(time.Second)) }
 
-// normalized is the object as it comes off the wire.
+// normalized is the object as it is after encoding and decoding.
 func normalized(k *Kind, o client.Object) (client.Object, error) {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -172,7 +172,7 @@ func decoded(k *Kind, raw []byte) (client.Object, error) {
 }
 
 // Update replaces an object; part is the subresource, empty for the object
-// itself. A resource version in o makes it fail when the object has changed.
+// itself. If o has a resource version and the object has changed since, Update fails.
 func (s *Store) Update(o client.Object, part string) (client.Object, error) {
 	k := s.kinds.of(o)
 	key := client.ObjectKeyFromObject(o)

@@ -150,8 +150,8 @@ func TestFinalizersHoldAnObject(t *testing.T) {
 	}
 }
 
-// TestShorterGraceCountsFromTheFirst: a second deletion of a pod with a shorter grace period moves its deletion
-// timestamp back, as in kube-apiserver, and never forth.
+// TestShorterGraceCountsFromTheFirst: a second deletion of a pod with a shorter grace period moves the deletion timestamp
+// to an earlier time, as in kube-apiserver, and never to a later one.
 func TestShorterGraceCountsFromTheFirst(t *testing.T) {
 	now := start
 	s := newStore()
@@ -164,7 +164,7 @@ func TestShorterGraceCountsFromTheFirst(t *testing.T) {
 		}
 		got := s.Lookup(pod, client.ObjectKeyFromObject(pod))
 		if at := got.GetDeletionTimestamp().Sub(start.Truncate(time.Second)); at != time.Duration(c.left)*time.Second || *got.GetDeletionGracePeriodSeconds() != c.left {
-			t.Errorf("with %d s: deleted %v after it was asked for, with %d s", c.grace, at, *got.GetDeletionGracePeriodSeconds())
+			t.Errorf("with %d s: deleted %v after the request, with %d s", c.grace, at, *got.GetDeletionGracePeriodSeconds())
 		}
 		now = now.Add(time.Minute)
 	}

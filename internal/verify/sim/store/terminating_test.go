@@ -19,5 +19,5 @@ func TestNothingIsMadeInANamespaceThatGoes(t *testing.T) {
 		t.Errorf("a pod in it: %v", err)
 	}
 	create(t, s, pod("other"))
-	create(t, s, named("a")) // a node is in none
+	create(t, s, named("a")) // a node is in no namespace
 }

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// View is an informer's view: the objects of a kind after the first so many changes.
+// View is an informer's view: the objects of a kind after the changes that it has seen.
 type View struct {
 	store   *Store
 	kind    *Kind
@@ -16,7 +16,7 @@ type View struct {
 	objects *sortedObjects
 }
 
-// View returns a fresh listing, behind by the number of changes given.
+// View returns a new listing that lacks the last changes; behind is their number.
 func (s *Store) View(k *Kind, behind int) *View {
 	v := &View{store: s, kind: k, objects: newSortedObjects()}
 	for v.Behind() > behind {
@@ -25,19 +25,19 @@ func (s *Store) View(k *Kind, behind int) *View {
 	return v
 }
 
-// Store is where the view looks.
+// Store is the store of the view.
 func (v *View) Store() *Store { return v.store }
 
-// Kind is what the view shows.
+// Kind is the kind of the view.
 func (v *View) Kind() *Kind { return v.kind }
 
 // Behind is how many changes the view has not seen.
 func (v *View) Behind() int { return len(v.store.logs[v.kind]) - v.seen }
 
-// Oldest is when the first change that the view has not seen was made.
+// Oldest is the time of the first change that the view has not seen.
 func (v *View) Oldest() time.Time { return v.store.logs[v.kind][v.seen].At }
 
-// Reached is the version of the store up to which the view has seen its kind.
+// Reached is the version of the store up to which the view has seen changes of its kind.
 func (v *View) Reached() int64 {
 	if v.Behind() == 0 {
 		return v.store.version
@@ -49,7 +49,7 @@ func (v *View) Reached() int64 {
 	return next - 1
 }
 
-// Advance takes in the next change and returns it.
+// Advance applies the next change and returns it.
 func (v *View) Advance() Event {
 	e := v.store.logs[v.kind][v.seen]
 	v.seen++
@@ -61,13 +61,13 @@ func (v *View) Advance() Event {
 	return e
 }
 
-// All are the objects shown, by name. They must not be changed.
+// All are the objects in the view, by name. Callers must not change them.
 func (v *View) All() []client.Object { return v.objects.all() }
 
-// Shown are the objects shown. They must not be changed.
+// Shown are the objects in the view. Callers must not change them.
 func (v *View) Shown() []client.Object { return v.objects.sorted }
 
-// Lookup returns the object with the key; nil when the view shows none.
+// Lookup returns the object with the key; nil if the view does not have it.
 func (v *View) Lookup(key client.ObjectKey) client.Object { return v.objects.get(key) }
 
 func (v *View) get(key client.ObjectKey, into client.Object) error {
@@ -79,7 +79,7 @@ func (v *View) get(key client.ObjectKey, into client.Object) error {
 	return nil
 }
 
-// list fills in what the options select, and returns it as it is shown.
+// list fills the list with the objects that the options select, and returns them as they are in the view.
 func (v *View) list(into client.ObjectList, o *client.ListOptions) []client.Object {
 	shared := o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
 	found := v.store.matching(v.kind, v.All(), o)
@@ -87,8 +87,8 @@ func (v *View) list(into client.ObjectList, o *client.ListOptions) []client.Obje
 	return found
 }
 
-// Relist updates the view as a new list does, and returns the events for its watcher: the last of several changes,
-// and a change for a recreated object.
+// Relist updates the view as a new list does, and returns the events for its watcher. Several changes of an object become one
+// event, and a recreated object becomes a changed one.
 func (v *View) Relist() (out []Event) {
 	now := v.store.objects[v.kind]
 	for _, o := range now.all() {

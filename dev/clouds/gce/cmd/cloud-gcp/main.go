@@ -25,7 +25,7 @@ func main() {
 	})
 }
 
-// projects are two projects. The first one issues a key, which a file of samples must not contain.
+// projects are two projects. The first one issues a key, because a file of samples must not contain one.
 type projects struct {
 	*double.Accounts
 	first, other gce.Administered

@@ -1,4 +1,4 @@
-// Command cloud-vsphere simulates a vCenter, and another one, vcenter2.example.com.
+// Command cloud-vsphere simulates two vCenters; the second is vcenter2.example.com.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	})
 }
 
-// The addresses of the samples' vCenter and of the other one. The first also answers for any other host.
+// The addresses of the two vCenters. The first, that of the samples, also answers for any other host.
 const (
 	host      = "vcenter.example.com"
 	otherHost = "vcenter2.example.com"

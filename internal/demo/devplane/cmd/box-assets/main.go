@@ -1,7 +1,7 @@
-// Command box-assets provides the programs of the development control plane, building them if need be, and prints their
-// folder: KUBEBUILDER_ASSETS=$(go run ./internal/demo/devplane/cmd/box-assets). Progress goes to standard error.
+// Command box-assets provides the programs of the development control plane, builds them if necessary, and prints their folder:
+// KUBEBUILDER_ASSETS=$(go run ./internal/demo/devplane/cmd/box-assets). Progress goes to standard error.
 //
-// Arguments name the programs that are needed; without any, all are.
+// Arguments name the required programs; without arguments, all are required.
 package main
 
 import (

@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// run tries the mutants that were asked for. It returns what is not good enough.
+// run tries the selected mutants. It returns the shortcomings.
 func (o options) run(ctx context.Context) ([]string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -84,7 +84,7 @@ func (o options) run(ctx context.Context) ([]string, error) {
 	return mutants.Shortcomings(results), mutants.Write(o.json, results)
 }
 
-// mutants are our own and those generated, of the rooms that were asked for.
+// mutants are our own and the generated mutants of the selected rooms.
 func (o options) mutants(root string) ([]mutants.Mutant, error) {
 	rooms := mutants.Rooms()
 	if o.rooms != "" {
@@ -108,12 +108,12 @@ func (o options) mutants(root string) ([]mutants.Mutant, error) {
 		return !slices.Contains(rooms, m.Room()) || !slices.ContainsFunc(strings.Split(o.only, ","), named)
 	})
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no mutant is meant by -room=%s -only=%s", o.rooms, o.only)
+		return nil, fmt.Errorf("no mutant matches -room=%s -only=%s", o.rooms, o.only)
 	}
 	return list, nil
 }
 
-// try prints a line for each mutant as soon as it is known who found it. The results are in the list's order.
+// try prints a line for each mutant as soon as its result is known. The results are in the order of the list.
 func (o options) try(ctx context.Context, bench *mutants.Bench, list []mutants.Mutant) ([]mutants.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -161,7 +161,7 @@ func (o options) one(ctx context.Context, bench *mutants.Bench, m mutants.Mutant
 	return result, err
 }
 
-// tell prints what the results come to.
+// tell prints the summary of the results.
 func (o options) tell(results []mutants.Result) {
 	var own, generated []mutants.Result
 	for _, r := range results {

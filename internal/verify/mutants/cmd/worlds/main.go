@@ -1,5 +1,5 @@
-// Command worlds runs the simulator until a world breaks a promise, and says in one line of JSON how many it took. It is
-// built with a mutant in the product; the one that is built without tells which worlds break promises by themselves.
+// Command worlds runs the simulator until a world breaks a promise, and prints in one line of JSON how many worlds it took. It is
+// built with a mutant in the product. The program without a mutant shows which worlds break promises by themselves.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 func main() {
 	dialect := flag.String("dialect", sim.OpenShift, "openshift or gardener")
 	seeds := flag.String("seeds", "0+500", "the first seed, and how many worlds to look at")
-	like := flag.String("like", "", "the setting of the worlds; empty: as they come")
+	like := flag.String("like", "", "the setting of the worlds; empty: none")
 	flag.Parse()
 	debug.SetGCPercent(2000)
 	if err := run(*dialect, *seeds, *like); err != nil {
@@ -37,7 +37,7 @@ func run(dialect, seeds, like string) error {
 	return json.NewEncoder(os.Stdout).Encode(look(dialect, start, most, setting))
 }
 
-// settingOf makes the worlds those of a setting of the simulator.
+// settingOf returns a mutation that only selects a setting of the simulator.
 func settingOf(like string) (*sim.Mutation, error) {
 	if like == "" {
 		return nil, nil
@@ -49,8 +49,8 @@ func settingOf(like string) (*sim.Mutation, error) {
 	return m, nil
 }
 
-// found is what internal/verify/mutants reads as a Look. It is not imported from there: what this program says depends on the
-// product and on the simulator alone, and is kept until one of them changes.
+// found is the JSON that internal/verify/mutants reads as a Look. This program does not import that package: its result depends
+// only on the product and the simulator, and is cached until one of them changes.
 type found struct {
 	Worlds    uint64 `json:"worlds"`
 	Seed      uint64 `json:"seed"`
@@ -66,10 +66,10 @@ func look(dialect string, start, most uint64, setting *sim.Mutation) found {
 	return found{Worlds: most}
 }
 
-// longest is how long a world may take: it takes a tenth of a second by itself.
+// longest is how long a world may take; usually it takes a tenth of a second.
 const longest = 2 * time.Minute
 
-// world returns the statement that a world breaks; empty: none.
+// world returns the statement that a world breaks; empty if it breaks none.
 func world(seed uint64, o sim.Options) string {
 	statement := make(chan string, 1)
 	go func() {

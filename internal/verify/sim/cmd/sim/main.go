@@ -43,8 +43,8 @@ func main() {
 	flag.StringVar(&o.setting, "setting", "", "a setting of the worlds, one of "+strings.Join(sim.Settings(), ", ")+"; empty: as they come")
 	flag.StringVar(&o.cloud, "cloud", "", "what the worlds' clouds are like: one of "+strings.Join(sim.Clouds(), ", ")+", or "+sim.NoCloud+" for none in particular; empty: as they come")
 	flag.Parse()
-	// Worlds are small and short-lived: a quarter of the time would go into
-	// collecting them.
+	// Worlds are small and short-lived: by default a quarter of the time would be
+	// spent on garbage collection.
 	debug.SetGCPercent(2000)
 	if _, is := sim.Setting(o.setting); o.setting != "" && !is {
 		fmt.Fprintf(os.Stderr, "there is no setting %q\n", o.setting)
@@ -73,7 +73,7 @@ func (o options) world(dialect string) sim.Options {
 	return out
 }
 
-// summary is what all runs came to.
+// summary is the result of all runs.
 type summary struct {
 	mu                        sync.Mutex
 	runs, reconciles          int
