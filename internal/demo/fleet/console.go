@@ -22,7 +22,7 @@ type CloudState struct {
 	Orphans []string `json:"orphans"`
 	// Exhausted are the places without capacity, such as a zone or "zone/type".
 	Exhausted []string `json:"exhausted"`
-	Verbs   []struct {
+	Verbs     []struct {
 		Name string `json:"name"`
 		On   string `json:"on"`
 	} `json:"verbs"`
