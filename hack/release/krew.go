@@ -56,6 +56,7 @@ machine.sapcloud.io, on any cluster that has one of the two APIs:
   kubectl machine history machine/NAME   its requests, conditions and events
   kubectl machine plan machineset/NAME --replicas=1
                                          what a change would create and delete
+  kubectl machine report                 what happened in the past day
   kubectl machine rollout status machinedeployment/NAME
   kubectl machine preflight              whether Millwright can take over
 `

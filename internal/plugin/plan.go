@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,9 +39,6 @@ type plan struct {
 	patience time.Duration
 }
 
-// mostPatience is the default of patience. A user would doubt whether a slower command still works.
-const mostPatience = 5 * time.Second
-
 // Plan is the command that predicts the effects of a change. program is the name of the program for users.
 func Plan(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	p := newPlan(streams)
@@ -50,7 +46,7 @@ func Plan(program string, streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newPlan(streams genericiooptions.IOStreams) *plan {
-	p := &plan{why: newWhy(streams), now: time.Now, patience: mostPatience}
+	p := &plan{why: newWhy(streams), now: time.Now, patience: survey.Patience}
 	p.connect = p.clients
 	return p
 }
@@ -119,7 +115,7 @@ func (p *plan) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	report := forecast.Report{Plans: []forecast.Plan{}, Changes: []forecast.Changed{}}
+	var report forecast.Report
 	var trials []survey.Trial
 	if len(p.files) > 0 {
 		trials, err = p.manifests(c.Context(), clusters, cmp.Or(*p.config.Namespace, home), &report)
@@ -129,9 +125,12 @@ func (p *plan) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.foretell(c.Context(), clusters, trials, &report); err != nil {
+	foretold, err := survey.Foretell(c.Context(), clusters, p.now(), trials, p.patience)
+	if err != nil {
 		return err
 	}
+	foretold.Notes, foretold.Unknown = append(report.Notes, foretold.Notes...), append(report.Unknown, foretold.Unknown...)
+	report = foretold
 	if printer != nil {
 		err = printer.PrintObj(Document("", "Plan", report), p.Out)
 	} else {
@@ -290,58 +289,6 @@ func set(into map[string]any, value any, path ...string) {
 		into = next
 	}
 	into[path[len(path)-1]] = value
-}
-
-// foretell reads the objects that the changes affect, and predicts the effects.
-func (p *plan) foretell(ctx context.Context, c survey.Clusters, trials []survey.Trial, report *forecast.Report) error {
-	var about []forecast.Object
-	var changes []project.Change
-	for _, t := range trials {
-		changes = append(changes, t.Change)
-		about = append(about, project.ObjectOf(t.About()))
-		if t.Note != "" {
-			report.Notes = append(report.Notes, t.Note)
-		}
-	}
-	read, err := survey.All(ctx, c, about)
-	if err != nil {
-		return err
-	}
-	report.Unknown = append(report.Unknown, read.Unknown...)
-	for _, change := range changes {
-		report.Changes = append(report.Changes, project.Changed(change, read.Stored))
-		report.Notes = append(report.Notes, append(wild(change), controlled(change)...)...)
-	}
-	end := time.Now().Add(p.patience)
-	report.Plans = append(report.Plans, project.Plans(p.now(), read.Stored, changes, read.Durations, func() bool { return ctx.Err() != nil || time.Now().After(end) })...)
-	return ctx.Err()
-}
-
-// grown is the minimum factor, and the minimum number of additional machines, of a change that may be a typing error.
-const grownTimes, grownBy = 10, 50
-
-// wild returns a warning about a change to a far higher number of machines.
-func wild(c project.Change) []string {
-	was, _ := project.Replicas(c.Before)
-	is, ok := project.Replicas(c.After)
-	if !ok || c.Before == nil || is < was*grownTimes || is-was < grownBy {
-		return nil
-	}
-	times := ""
-	if was > 0 {
-		times = fmt.Sprintf(", %d times as many", is/was)
-	}
-	return []string{fmt.Sprintf("%s changes from %d to %d machines%s: check the number", project.ObjectOf(c.After), was, is, times)}
-}
-
-// controlled returns a warning about a change that a deployment will revert.
-func controlled(c project.Change) []string {
-	o := c.About()
-	ref := metav1.GetControllerOfNoCopy(o)
-	if id := project.ObjectOf(o); ref == nil || id.Kind != "MachineSet" {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s %s controls the size of this set: change that object instead. The set may act before its owner reverts the change", ref.Kind, ref.Name)}
 }
 
 // clients connects to the clusters of a plan.

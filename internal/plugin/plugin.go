@@ -1,5 +1,6 @@
 // Package plugin is the kubectl plugin. The development tool millwright has the same commands. The plugin reads
-// clusters with the rights of the user. Only the commands of rollout write, and each writes one field of one deployment.
+// clusters with the rights of the user. The commands of rollout write one field of one deployment each. The page of ui
+// writes if the user allows actions.
 package plugin
 
 import (

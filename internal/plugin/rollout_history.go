@@ -21,10 +21,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// changeCause is the annotation in which users write the reason for a change. Controllers copy it from a
-// deployment to its set.
-const changeCause = "kubernetes.io/change-cause"
-
 // Values of --dry-run, as in kubectl.
 const dryNone, dryClient, dryServer = "none", "client", "server"
 
@@ -51,7 +47,7 @@ func (r *steering) history(d survey.Deployed, revision int64) error {
 		return err
 	}
 	v := d.Steered(r.clock.Now())
-	all := steer.History(v, func(set string) string { return causeOf(d, set) })
+	all := steer.History(v, d.CauseOf)
 	switch {
 	case revision < 0:
 		return fmt.Errorf("has no revision %d: --revision must not be negative", revision)
@@ -100,15 +96,6 @@ func historyTable(all []steer.Revision, size terminal.Size) []string {
 	}
 	size.Height = len(all) + 2
 	return terminal.Table(columns, size)
-}
-
-func causeOf(d survey.Deployed, set string) string {
-	for _, s := range d.Sets {
-		if s.GetName() == set {
-			return s.GetAnnotations()[changeCause]
-		}
-	}
-	return ""
 }
 
 // templateOf returns the template of a set, without the label that distinguishes the sets of a deployment.

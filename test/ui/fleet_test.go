@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +13,12 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/examples"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
+	"github.com/millwright-dev/millwright/internal/plugin/period"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 )
 
@@ -119,6 +123,8 @@ func TestLivingFleet(t *testing.T) {
 	b.visit("#/object/machine.openshift.io/Machine/" + held.Namespace + "/" + held.Name)
 	b.awaits("Life", "storage-operator", "Node "+held.Status.NodeRef.Name)
 	b.picture("ui-machine")
+	rollOut(t, f, b)
+	summarize(t, f)
 	b.scheme("dark")
 	b.visit("#/?by=zone")
 	b.awaits("Wrong now")
@@ -129,6 +135,43 @@ func TestLivingFleet(t *testing.T) {
 	b.calm()
 	if os.Getenv("PICTURES") != "" {
 		t.Log("pictures are in", os.Getenv("PICTURES"))
+	}
+}
+
+// rollOut changes the template of the sample deployment, and follows the rollout on its page to the end.
+func rollOut(t *testing.T, f *fleet.Fleet, b *browser) {
+	t.Helper()
+	d := &v1beta1.MachineDeployment{}
+	d.Namespace, d.Name = fleet.OpenShiftNamespace, "mill"
+	b.visit("#/object/machine.openshift.io/MachineDeployment/" + d.Namespace + "/" + d.Name)
+	b.awaits("successfully rolled out", "at most 4 machines")
+	patch(t, f, d, `{"metadata":{"annotations":{"kubernetes.io/change-cause":"larger machines"}},"spec":{"template":{"spec":{"providerSpec":{"value":{"numCores":8,"createLatency":"4s"}}}}}}`)
+	b.until(`["new", "old", "new-waits"].every(c => document.querySelector(".chart > svg > rect." + c))`)
+	b.until(`document.querySelector(".chart > svg").getAttribute("aria-label").includes("2 new, available")`)
+	evaluate[any](b, `document.querySelector("[aria-label=rollout]").scrollIntoView(), scrollBy(0, -70)`)
+	b.picture("ui-rollout")
+	b.awaits("successfully rolled out", "larger machines", "--to-revision=1")
+	b.picture("ui-rolled")
+}
+
+// summarize checks the report about the fleet: the rollout has replaced three machines, and one is held by its hook.
+func summarize(t *testing.T, f *fleet.Fleet) {
+	t.Helper()
+	d, err := period.Read(t.Context(), time.Now(), time.Hour, collect.Clusters{Control: f.Client, Target: f.Client}, collect.Question{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	created, replaced := map[string]int{}, 0
+	for _, c := range d.Created {
+		created[c.Owner] += len(c.Machines)
+	}
+	for _, x := range d.Deleted {
+		if strings.HasPrefix(x.Name, "mill-") && !x.Exists && x.API == machinev1.GroupName {
+			replaced++
+		}
+	}
+	if len(d.Created) < 4 || replaced < 3 || len(d.Scaled) < 3 || !strings.Contains(d.Text(), "storage-operator") {
+		t.Errorf("created %v, %d replaced\n%s", created, replaced, d.Text())
 	}
 }
 

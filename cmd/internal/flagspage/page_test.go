@@ -20,8 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/cli"
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/plugin"
-	"github.com/millwright-dev/millwright/internal/plugin/top"
-	"github.com/millwright-dev/millwright/internal/plugin/ui"
+	"github.com/millwright-dev/millwright/internal/plugin/commands"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/installation"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -62,7 +61,7 @@ func looks() *cobra.Command {
 	const name = "kubectl machine"
 	c := &cobra.Command{Use: "kubectl-machine", Short: "millwright has the same commands. The commands also take kubectl's flags: `kubectl options`", Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name}}
 	streams := genericiooptions.NewTestIOStreamsDiscard()
-	c.AddCommand(plugin.Commands(name, streams, top.Command, ui.Command)...)
+	c.AddCommand(plugin.Commands(name, streams, commands.More...)...)
 	return c
 }
 

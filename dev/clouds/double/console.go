@@ -35,6 +35,8 @@ type Listed struct {
 	State string `json:"state"`
 	Zone  string `json:"zone,omitempty"`
 	Type  string `json:"type,omitempty"`
+	// Handle is the name of the instance in the XML of requests, if it is neither ID nor Name.
+	Handle string `json:"handle,omitempty"`
 	// Account is the account of the instance, in a cloud with several.
 	Account string `json:"account,omitempty"`
 	// Dependants are the instance's resources that cost money: disks, NICs, addresses.

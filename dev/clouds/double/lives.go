@@ -85,7 +85,7 @@ func (l *lives) asked(text string) (answered func()) {
 // requested reports whether a request that is not answered yet names the instance.
 func (l *lives) requested(i Listed) bool {
 	for _, text := range l.requests {
-		if strings.Contains(text, path.Base(i.ID)) || i.Name != "" && strings.Contains(text, i.Name) {
+		if i.Handle != "" && strings.Contains(text, ">"+i.Handle+"<") || strings.Contains(text, path.Base(i.ID)) || i.Name != "" && strings.Contains(text, i.Name) {
 			return true
 		}
 	}

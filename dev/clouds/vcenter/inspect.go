@@ -205,7 +205,7 @@ func (b *builder) folder(ctx context.Context, at string) (*types.ManagedObjectRe
 // Instances implements [double.Inspected].
 func (c *Cloud) Instances() (all []double.Listed) {
 	for _, m := range c.Machines() {
-		l := double.Listed{ID: m.InstanceID, Name: m.Name, State: string(m.State), Zone: m.Cluster, Tags: map[string]string{}}
+		l := double.Listed{ID: m.InstanceID, Handle: m.Ref.Value, Name: m.Name, State: string(m.State), Zone: m.Cluster, Tags: map[string]string{}}
 		l.Type = fmt.Sprintf("%d CPUs, %d MiB", m.Config.Hardware.NumCPU, m.Config.Hardware.MemoryMB)
 		for k, v := range m.Extra {
 			if strings.HasPrefix(k, "millwright") {

@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/plugin"
-	"github.com/millwright-dev/millwright/internal/plugin/top"
-	"github.com/millwright-dev/millwright/internal/plugin/ui"
+	"github.com/millwright-dev/millwright/internal/plugin/commands"
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
@@ -42,7 +41,7 @@ func Command() *cobra.Command {
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), cloudCommand(), benchCommand())
-	c.AddCommand(plugin.Commands(c.Use, streams, top.Command, ui.Command)...)
+	c.AddCommand(plugin.Commands(c.Use, streams, commands.More...)...)
 	version.AddTo(c)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -133,6 +134,13 @@ var All = []API{
 		types:    []func(*runtime.Scheme) error{v1alpha1.AddToScheme},
 	},
 }
+
+// ZoneLabels and TypeLabels are the labels with the zone and the type of a machine's instance, the best first: those
+// that Kubernetes writes on nodes, and those of machines.
+var (
+	ZoneLabels = []string{corev1.LabelTopologyZone, "failure-domain.beta.kubernetes.io/zone", openshift.ZoneLabel}
+	TypeLabels = []string{corev1.LabelInstanceTypeStable, "beta.kubernetes.io/instance-type", openshift.InstanceTypeLabel}
+)
 
 // object is a pointer to a T, an object of an API.
 type object[T any] interface {

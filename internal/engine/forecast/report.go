@@ -70,8 +70,30 @@ const (
 	mostFields   = 8
 )
 
+// Line is a line of a printed plan. Lines with a greater depth explain the line before.
+type Line struct {
+	Depth int    `json:"depth"`
+	Text  string `json:"text"`
+}
+
 // printer writes lines that fit the terminal.
-type printer struct{ prose.Printer }
+type printer struct {
+	prose.Printer
+	lines []Line
+}
+
+// Line writes text that begins at indent, and continues at hang.
+func (p *printer) Line(indent, hang int, text string) {
+	p.lines = append(p.lines, Line{Depth: indent, Text: strings.Join(strings.Fields(text), " ")})
+	p.Printer.Line(indent, hang, text)
+}
+
+// Lines returns the plan for people, as Text of a report has it.
+func (p Plan) Lines() []Line {
+	var out printer
+	out.plan(p)
+	return out.lines
+}
 
 // Text returns the report for people.
 func (r Report) Text() string {
@@ -190,7 +212,7 @@ func (p *printer) duration(f Plan) {
 
 func (p *printer) waits(f Plan) {
 	for _, w := range f.Waits {
-		p.Line(0, 2, "Then it waits: "+w+".")
+		p.Line(0, 2, "Then it waits: "+strings.TrimSuffix(w, ".")+".")
 	}
 }
 

@@ -98,8 +98,12 @@ func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Obj
 		func(name string) *corev1.Node { return nodes[name] })
 	alarm(ctx, l, f.Namespace, r.Sets)
 	f.Rollout = &r
+	l.memo[rolloutKey(o)] = &r
 	return owners
 }
+
+// rolloutKey is the key of the input of a deployment's controller.
+func rolloutKey(deployment client.Object) string { return "rollout/" + string(deployment.GetUID()) }
 
 // alarm notes that health checks were not asked whether they stop a rollout, if there are any: a rollout
 // that a check has stopped stays stopped.

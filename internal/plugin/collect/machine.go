@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -20,7 +19,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // machineOf is o as a machine; nil if it is not one.
@@ -99,9 +97,7 @@ func anotherTarget(ctx context.Context, l *look, f *explain.MachineFacts) string
 	if joined.Cluster == "" {
 		return ""
 	}
-	uid, err := once(l, "identity", func() (string, error) {
-		return (&node.Identity{Live: l.Target, Clock: clock.RealClock{}}).UID(ctx, 0)
-	})
+	uid, err := identity(ctx, l)
 	if err != nil {
 		return ""
 	}

@@ -35,8 +35,12 @@ func rivalChecks(ctx context.Context, l *look, c *lenient.MachineHealthCheck) (o
 	k := kindOf(subject(c).API, "MachineHealthCheck")
 	checks, err := l.listed(ctx, k, c.Namespace)
 	l.gap("machinehealthchecks", err)
-	machines, err := l.listed(ctx, kindOf(among(c), "Machine"), c.Namespace)
-	if err != nil || len(checks) < 2 {
+	api, served := apis.Of(among(c))
+	if !served || len(checks) < 2 {
+		return nil
+	}
+	machines, err := l.listed(ctx, kindOf(api.Name, "Machine"), c.Namespace)
+	if err != nil {
 		return nil
 	}
 	lens := of(subject(c)).Checks

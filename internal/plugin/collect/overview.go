@@ -174,6 +174,8 @@ type Explained struct {
 	Object client.Object
 	// Machine has the facts in the status of a machine, and its node; nil for other kinds.
 	Machine *explain.MachineFacts
+	// Rollout is the input of a deployment's controller; nil for other kinds, and if not all of it could be read.
+	Rollout *explain.Rollout
 	explain.Answer
 }
 
@@ -194,8 +196,11 @@ func each(ctx context.Context, l *look, q Question) (out []Explained, gaps []Gap
 	objects, err := everything(ctx, l, q, q.Namespace)
 	for _, o := range objects {
 		e := Explained{Object: o, Answer: l.glance(ctx, o)}
-		if e.Kind == "Machine" {
+		switch e.Kind {
+		case "Machine":
 			e.Machine = outline(ctx, l, o).facts
+		case "MachineDeployment":
+			e.Rollout, _ = l.memo[rolloutKey(o)].(*explain.Rollout)
 		}
 		out = append(out, e)
 	}

@@ -46,13 +46,14 @@ type feed struct {
 	gaps        []string
 	controllers []explain.Answer
 	watchers    map[chan Change]bool
+	tracks      tracks
 
 	// leasesRead is when the controllers were looked up; only run uses it.
 	leasesRead time.Time
 }
 
 func newFeed(c collect.Clusters, q collect.Question, clk clock.Clock) *feed {
-	return &feed{clusters: c, question: q, clock: clk, problems: func() []string { return nil }, changed: make(chan struct{}, 1), watchers: map[chan Change]bool{}}
+	return &feed{clusters: c, question: q, clock: clk, problems: func() []string { return nil }, changed: make(chan struct{}, 1), watchers: map[chan Change]bool{}, tracks: tracks{}}
 }
 
 // notify says that an object changed.
@@ -91,6 +92,7 @@ func (f *feed) look(ctx context.Context) {
 		f.keep(rows, g)
 	}
 	f.publish(now, rows, texts, f.inactive(ctx, now, all))
+	f.sample(now, all)
 }
 
 func (f *feed) inactive(ctx context.Context, now time.Time, all []collect.Explained) []explain.Answer {
@@ -120,6 +122,7 @@ func (f *feed) publish(now time.Time, rows map[string]Row, gaps []string, contro
 	c := difference(f.rows, rows)
 	same := len(c.Rows)+len(c.Removed) == 0 && slices.Equal(gaps, f.gaps) && reflect.DeepEqual(controllers, f.controllers)
 	f.rows, f.gaps, f.controllers = rows, gaps, controllers
+	f.tracks.forget(rows)
 	if same {
 		return
 	}

@@ -30,7 +30,10 @@ type Fleet struct {
 	// Clusters answer from the watches, and from the API servers about kinds that are not watched. Their clients can
 	// watch, too (client.WithWatch).
 	Clusters collect.Clusters
-	feed     *feed
+	// Control and Target read past the watches.
+	Control client.Client
+	Target  client.Reader
+	feed    *feed
 }
 
 // Follow connects to the clusters and follows the fleet until ctx ends.
@@ -68,9 +71,12 @@ func Follow(ctx context.Context, o Options) (*Fleet, error) {
 		}
 	}
 	go f.run(ctx)
-	return &Fleet{clusters, f}, nil
+	return &Fleet{clusters, control.WithWatch, target.WithWatch, f}, nil
 }
 
 // Subscribe returns a channel of changes, of which the first is the whole fleet. It is closed if its reader does not
 // keep up. The function ends it.
 func (f *Fleet) Subscribe() (<-chan Change, func()) { return f.feed.subscribe() }
+
+// Samples are the recorded samples of the deployment with this UID, the oldest first.
+func (f *Fleet) Samples(deployment string) []Sample { return f.feed.samples(deployment) }

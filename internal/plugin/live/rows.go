@@ -87,19 +87,13 @@ func countsOf(said dialect.Said, wanted int) *Counts {
 	return &Counts{Wanted: wanted, Have: c.Have, Updated: c.Updated, Ready: c.Ready, Available: c.Available}
 }
 
-// Labels with a machine's zone and type: those of nodes, and those that machine.openshift.io writes on machines.
-var (
-	zoneLabels = []string{corev1.LabelTopologyZone, "failure-domain.beta.kubernetes.io/zone", "machine.openshift.io/zone"}
-	typeLabels = []string{corev1.LabelInstanceTypeStable, "beta.kubernetes.io/instance-type", "machine.openshift.io/instance-type"}
-)
-
 // placeOf are the zone and the type of a machine's instance, from its node or else from its own labels.
 func placeOf(m client.Object, n *corev1.Node) (zone, instanceType string) {
 	from := []map[string]string{m.GetLabels()}
 	if n != nil {
 		from = []map[string]string{n.Labels, m.GetLabels()}
 	}
-	return firstOf(from, zoneLabels), firstOf(from, typeLabels)
+	return firstOf(from, apis.ZoneLabels), firstOf(from, apis.TypeLabels)
 }
 
 func firstOf(from []map[string]string, keys []string) string {

@@ -50,6 +50,20 @@ func (d Deployed) Steered(now time.Time) steer.Deployment {
 	return out
 }
 
+// changeCause is the annotation in which users write the reason for a change. Controllers copy it from a deployment to
+// its set.
+const changeCause = "kubernetes.io/change-cause"
+
+// CauseOf is the reason that a user noted for the revision of a set; empty if no user noted one.
+func (d Deployed) CauseOf(set string) string {
+	for _, s := range d.Sets {
+		if s.GetName() == set {
+			return s.GetAnnotations()[changeCause]
+		}
+	}
+	return ""
+}
+
 // With is d with a JSON merge patch applied to the deployment, in memory.
 func (d Deployed) With(patch []byte) (Deployed, error) {
 	after, err := Merged(d.Object, patch)

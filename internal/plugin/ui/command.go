@@ -24,6 +24,8 @@ type command struct {
 	target string
 	port   uint16
 	open   bool
+	// actions allows the page to change objects.
+	actions bool
 }
 
 // Command is the command that serves a web page about the fleet; program is its name for users.
@@ -35,7 +37,10 @@ func Command(program string, streams genericiooptions.IOStreams) *cobra.Command 
 		Long: `ui serves a web page on this machine's loopback interface, with the rights of the
 kubeconfig: the machines of both APIs at a glance, what is wrong with them now and
 what to do next, and for each machine its life, its node and its pods. The page
-follows the cluster by watches. It only reads.
+follows the cluster by watches. It only reads, and plans changes as dry runs. With
+--allow-actions it also offers actions: to delete machines, to steer rollouts, and to
+approve. Each action shows its plan and its kubectl command and waits for your
+confirmation. The command prints a line for each action.
 
 The printed address has a code that lets your browser in; other users of this
 machine cannot open the page without it. Without -n the page shows all namespaces.`,
@@ -45,10 +50,13 @@ machine cannot open the page without it. Without -n the page shows all namespace
 	c.Example = `  # all namespaces
   ` + program + ` ui
   # one namespace, on a port of your choice, in the browser
-  ` + program + ` ui -n shoot--blue --port 8600 --open`
+  ` + program + ` ui -n shoot--blue --port 8600 --open
+  # with buttons that delete machines, steer rollouts and approve
+  ` + program + ` ui --allow-actions`
 	p.config.AddFlags(c.Flags())
 	c.Flags().StringVar(&p.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
 	c.Flags().Uint16Var(&p.port, "port", 0, "port of the page; 0 for a free one")
+	c.Flags().BoolVar(&p.actions, "allow-actions", false, "offer actions that change objects, with your rights and after a confirmation")
 	c.Flags().BoolVar(&p.open, "open", false, "open the page in the browser")
 	return c
 }
@@ -81,6 +89,14 @@ func (p *command) run(ctx context.Context) error {
 
 func (p *command) options() (o Options, err error) {
 	o = Options{Cluster: connect.ClusterName(p.config), Options: live.Options{Namespace: *p.config.Namespace, Clock: clock.RealClock{}}}
-	o.Control, o.Target, err = connect.Both(p.config, p.target)
-	return o, err
+	if o.Control, o.Target, err = connect.Both(p.config, p.target); err != nil {
+		return o, err
+	}
+	if o.Home, _, err = p.config.ToRawKubeConfigLoader().Namespace(); err != nil {
+		return o, fmt.Errorf("read the namespace of the context: %w", err)
+	}
+	if p.actions {
+		o.ActionLog = p.ErrOut
+	}
+	return o, nil
 }

@@ -2,6 +2,11 @@ package ui
 
 import (
 	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strings"
@@ -25,6 +30,56 @@ func (c code) guard(next http.HandlerFunc) http.Handler {
 		}
 		next(w, r)
 	})
+}
+
+// reading refuses requests that do not only read.
+func reading(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			http.Error(w, "only GET", http.StatusMethodNotAllowed)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// mostBody is the size of the largest body of a request, in bytes.
+const mostBody = 1 << 20
+
+// posts refuses requests with a body that the page did not send: those of another origin, and those of forms, which
+// browsers send to other sites without asking.
+func (c code) posts(next http.HandlerFunc) http.Handler {
+	return c.guard(func(w http.ResponseWriter, r *http.Request) {
+		if site := r.Header.Get("Sec-Fetch-Site"); r.Header.Get("Origin") != "http://"+r.Host || site != "" && site != "same-origin" {
+			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
+			return
+		}
+		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+			http.Error(w, "Content-Type: must be application/json", http.StatusUnsupportedMediaType)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+		next(w, r)
+	})
+}
+
+// read reads the body of a request into v, and reports whether it could. If not, it has answered.
+func read(w http.ResponseWriter, r *http.Request, v any) bool {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == nil && d.Decode(new(any)) != io.EOF {
+		err = errors.New("must be one JSON object")
+	}
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		http.Error(w, fmt.Sprintf("request: larger than %d bytes", large.Limit), http.StatusRequestEntityTooLarge)
+		return false
+	}
+	if err != nil {
+		http.Error(w, "request: "+err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
 }
 
 // policy is the page's content security policy: everything comes from this server, and nothing is sent elsewhere.

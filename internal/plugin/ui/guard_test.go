@@ -1,8 +1,10 @@
 package ui
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"k8s.io/utils/clock"
@@ -71,4 +73,53 @@ func TestOtherSitesAreRefused(t *testing.T) {
 			t.Error("the page has no content security policy")
 		}
 	}
+}
+
+// TestRequestsWithABody: only the page itself sends them, as JSON, with the code, and none is large.
+func TestRequestsWithABody(t *testing.T) {
+	s := idle()
+	for _, c := range []struct {
+		reason string
+		edit   func(*http.Request)
+		body   string
+		want   int
+	}{
+		{"the page", func(*http.Request) {}, `{}`, 422},
+		{"an old browser", func(r *http.Request) { r.Header.Del("Sec-Fetch-Site") }, `{}`, 422},
+		{"without the code", func(r *http.Request) { r.Header.Del(codeHeader) }, `{}`, 401},
+		{"another site", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, `{}`, 403},
+		{"another port of this machine", func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:8601") }, `{}`, 403},
+		{"no origin", func(r *http.Request) { r.Header.Del("Origin") }, `{}`, 403},
+		{"a sandboxed frame", func(r *http.Request) { r.Header.Set("Origin", "null") }, `{}`, 403},
+		{"typed into the address bar", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "none") }, `{}`, 403},
+		{"a form", func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, `{}`, 415},
+		{"a form that looks like JSON", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, `{}`, 415},
+		{"no type", func(r *http.Request) { r.Header.Del("Content-Type") }, `{}`, 415},
+		{"no JSON", func(*http.Request) {}, `{`, 400},
+		{"two objects", func(*http.Request) {}, `{}{}`, 400},
+		{"an unknown field", func(*http.Request) {}, `{"run":true}`, 400},
+		{"too large", func(*http.Request) {}, `{"manifest":"` + strings.Repeat("a", mostBody) + `"}`, 413},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			if got := posted(s, "/api/plan", c.body, c.edit); got.Code != c.want {
+				t.Errorf("%s: %d %s, want %d", c.reason, got.Code, got.Body, c.want)
+			}
+		})
+	}
+	for _, method := range []string{"GET", "HEAD", "PUT", "DELETE"} {
+		if got := asked(s, method, "/api/plan", "127.0.0.1:8600", func(r *http.Request) { r.Header.Set(codeHeader, "secret") }); got.Code < 400 {
+			t.Errorf("%s: %d", method, got.Code)
+		}
+	}
+}
+
+// posted sends a request as the page does.
+func posted(s *Server, path, body string, edit func(*http.Request)) *httptest.ResponseRecorder {
+	return asked(s, "POST", path, "127.0.0.1:8600", func(r *http.Request) {
+		r.Body = io.NopCloser(strings.NewReader(body))
+		for key, value := range map[string]string{codeHeader: "secret", "Origin": "http://127.0.0.1:8600", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json; charset=utf-8"} {
+			r.Header.Set(key, value)
+		}
+		edit(r)
+	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/plugin/act"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
@@ -28,8 +29,12 @@ type Page struct {
 	UID     string           `json:"uid,omitempty"`
 	History *explain.History `json:"history,omitempty"`
 	Node    *NodePage        `json:"node,omitempty"`
-	YAML    string           `json:"yaml,omitempty"`
-	Error   string           `json:"error,omitempty"`
+	Rollout *RolloutPage     `json:"rollout,omitempty"`
+	Check   *CheckPage       `json:"check,omitempty"`
+	// Actions are empty unless the user allows them.
+	Actions []act.Offer `json:"actions,omitempty"`
+	YAML    string      `json:"yaml,omitempty"`
+	Error   string      `json:"error,omitempty"`
 }
 
 // NodePage is the node of a machine with its pods.
@@ -146,8 +151,22 @@ func (s *Server) pageOf(ctx context.Context, q collect.Question) Page {
 	if d.Object != nil {
 		p.UID = string(d.Object.GetUID())
 		p.YAML = yamlOf(d.Object)
+		p.Check = checkPage(d)
+		p.Actions = s.offers(now, d)
+		p.Rollout = rolloutPage(now, d, s.fleet.Samples(p.UID))
 	}
 	return p
+}
+
+func (s *Server) offers(now time.Time, d collect.Detail) []act.Offer {
+	if s.options.ActionLog == nil {
+		return nil
+	}
+	o := act.Object{Object: d.Object}
+	if d.Deployed != nil {
+		o.Sets = d.Deployed.Sets
+	}
+	return act.Offers(now, o)
 }
 
 // yamlOf is the object as `kubectl get -o yaml` prints it.

@@ -1,5 +1,6 @@
 // Package ui is the web page of `kubectl machine ui`: the fleet, what is wrong with it, and the life of each
-// machine. It is served on this machine with the rights of the user's kubeconfig, and only reads.
+// machine. It is served on this machine with the rights of the user's kubeconfig. It only reads, and tries changes as dry
+// runs, unless the user allows actions.
 //
 // The sources of the page are in web, and tools/ui bundles them into assets.
 package ui
@@ -10,6 +11,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -26,6 +28,10 @@ type Options struct {
 	live.Options
 	// Cluster is the cluster's name for users.
 	Cluster string
+	// Home is the namespace of objects in manifests that name none; empty: such objects are refused.
+	Home string
+	// ActionLog gets a line for each action; nil: the page offers no actions.
+	ActionLog io.Writer
 }
 
 // Server serves the page.
@@ -73,10 +79,15 @@ func (s *Server) Handler() http.Handler {
 		panic(err) // the folder is embedded
 	}
 	m := http.NewServeMux()
-	m.Handle("GET /", http.FileServerFS(files))
+	m.Handle("/", reading(http.FileServerFS(files)))
+	m.Handle("/api/", http.NotFoundHandler())
 	m.Handle("GET /api/about", s.code.guard(s.about))
 	m.Handle("GET /api/fleet", s.code.guard(s.changes))
 	m.Handle("GET /api/object", s.code.guard(s.object))
+	m.Handle("POST /api/plan", s.code.posts(s.plan))
+	if s.options.ActionLog != nil {
+		m.Handle("POST /api/action", s.code.posts(s.action))
+	}
 	return harden(m)
 }
 

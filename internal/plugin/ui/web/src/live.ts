@@ -17,8 +17,15 @@ export function apply(f: Fleet, c: Change): Fleet {
 
 // The code of the printed address, in the storage of this origin: host and port.
 const codeKey = "millwright-code";
-const ask = (address: string, signal?: AbortSignal): Promise<Response> =>
-  fetch(address, { headers: { "Millwright-Code": localStorage.getItem(codeKey) ?? "" }, ...(signal ? { signal } : {}) });
+const code = () => ({ "Millwright-Code": localStorage.getItem(codeKey) ?? "" });
+const ask = (address: string, signal?: AbortSignal): Promise<Response> => fetch(address, { headers: code(), ...(signal ? { signal } : {}) });
+
+// post sends a request with a body, and returns the answer. It throws what the server objects to.
+export async function post<T>(address: string, body: unknown): Promise<T> {
+  const answer = await fetch(address, { method: "POST", headers: { ...code(), "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return (await answer.json()) as T;
+}
 
 const again = 2000; // milliseconds until a stream that ended is opened again
 
@@ -84,9 +91,9 @@ export function useNow(): number {
 
 // signIn keeps the code of the address, takes it out of the address, and returns why the server refuses it, if it does.
 export async function signIn(): Promise<string> {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (code) {
-    localStorage.setItem(codeKey, code);
+  const given = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (given) {
+    localStorage.setItem(codeKey, given);
     history.replaceState(null, "", location.pathname);
   }
   const about = await ask("api/about");

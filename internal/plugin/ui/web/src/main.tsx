@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { FleetPage } from "./fleet";
 import { signIn, useFleet, useNow } from "./live";
 import { ObjectPage } from "./object";
+import { PlanPage } from "./plan";
 import { parseRoute } from "./view";
 
 function App() {
@@ -11,15 +12,18 @@ function App() {
   useEffect(() => {
     const changed = () => setRoute(parseRoute(location.hash));
     addEventListener("hashchange", changed);
+    changed(); // the address may have changed since the first render
     return () => removeEventListener("hashchange", changed);
   }, []);
   return (
     <>
-      <header><h1><a href="#/">{document.title}</a></h1>
+      <header><h1><a href="#/">{document.title}</a></h1><nav><a href="#/plan">Plan a change</a></nav>
         <span role="status" class={fleet.live ? "live" : "lost"}>{fleet.live ? "live" : fleet.loaded ? "no connection; what is shown may be old" : "connecting"}</span>
       </header>
       <main>
-        {route.page === "fleet" ? <FleetPage fleet={fleet} view={route.view} now={now} /> : <ObjectPage subject={route} fleet={fleet} now={now} beside={route.beside} />}
+        {route.page === "fleet" && <FleetPage fleet={fleet} view={route.view} now={now} />}
+        {route.page === "object" && <ObjectPage subject={route} fleet={fleet} now={now} beside={route.beside} />}
+        {route.page === "plan" && <PlanPage key={route.about} fleet={fleet} about={route.about} />}
       </main>
     </>
   );

@@ -1,10 +1,14 @@
 // The page of one object: why it is as it is, and of a machine its life, its node and its pods.
 
+import { useRef } from "preact/hooks";
 import { usePage, type Fleet } from "./live";
+import { Actions } from "./actions";
+import { CheckBox } from "./check";
+import { RolloutBox } from "./rollout";
 import { AnswerBox, Causes, Command, ObjectLink, short, StateMark } from "./parts";
 import { Bar } from "./fleet";
 import type { Branch, Happened, NodePage, Row, Subject } from "./types";
-import { ago, objectAddress, since } from "./view";
+import { ago, objectAddress, planAddress, since } from "./view";
 
 export function ObjectPage({ subject: s, fleet, now, beside }: { subject: Subject; fleet: Fleet; now: number; beside: string }) {
   const others = [...fleet.rows.values()].filter((r) => r.kind === "Machine" && r.name !== s.name);
@@ -17,7 +21,7 @@ export function ObjectPage({ subject: s, fleet, now, beside }: { subject: Subjec
       )}
       <datalist id="others">{others.slice(0, 500).map((r) => <option key={r.id} value={key(r)} />)}</datalist>
       <div class={other ? "two" : ""}>
-        <One subject={s} fleet={fleet} now={now} />
+        <One key={s.kind + key(s)} subject={s} fleet={fleet} now={now} />
         {other && <One subject={other} fleet={fleet} now={now} />}
       </div>
     </>
@@ -26,8 +30,13 @@ export function ObjectPage({ subject: s, fleet, now, beside }: { subject: Subjec
 
 const key = (s: Subject) => [s.api, s.namespace, s.name].join("/");
 
+// planned are the kinds whose changes can be planned.
+const planned = ["Machine", "MachineSet", "MachineDeployment", "MachineClass"];
+
 function One({ subject: s, fleet, now }: { subject: Subject; fleet: Fleet; now: number }) {
   const { page, live } = usePage(s);
+  const acts = useRef(false); // a deleted object offers no actions, and the page still says what was done
+  if (page?.actions) acts.current = true;
   const row = [...fleet.rows.values()].find((r) => r.kind === s.kind && key(r) === key(s));
   return (
     <article>
@@ -38,11 +47,15 @@ function One({ subject: s, fleet, now }: { subject: Subject; fleet: Fleet; now: 
       {page && !page.error && (
         <>
           <AnswerBox a={page.answer} now={now} />
+          {acts.current && <Actions offers={page.actions ?? []} subject={s} />}
           {row && <Facts row={row} fleet={fleet} now={now} />}
+          {page.rollout && <RolloutBox rollout={page.rollout} now={now} />}
+          {page.check && <CheckBox check={page.check} now={now} />}
           {page.history && <Life events={page.history.events ?? []} now={now} />}
           {page.node && <NodeBox node={page.node} now={now} />}
           {page.answer.tree?.parts && <Tree branch={page.answer.tree} fleet={fleet} now={now} />}
           {page.yaml && <details><summary>YAML</summary><pre tabIndex={0}>{page.yaml}</pre></details>}
+          {planned.includes(s.kind) && <p><a href={planAddress(s)}>Plan a change of it</a></p>}
           <p><Command text={`kubectl machine why ${s.kind.toLowerCase()}s.${s.api}/${s.name} -n ${s.namespace}`} /></p>
         </>
       )}

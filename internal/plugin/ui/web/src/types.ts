@@ -37,7 +37,32 @@ export interface NodePage {
 
 export interface Page {
   at: string; answer: Answer; uid?: string; history?: { events: Happened[] | null; gaps?: string[]; where?: string; expires?: string };
-  node?: NodePage; yaml?: string; error?: string;
+  node?: NodePage; rollout?: RolloutPage; check?: CheckPage; actions?: Offer[]; yaml?: string; error?: string;
+}
+
+export interface SetSample { id: string; machines: number; available: number; deleting: number }
+
+// Sample is how many machines the sets of a deployment have at a time; created: by creation times alone.
+export interface Sample { at: string; created?: boolean; sets: SetSample[] | null }
+
+export interface RolledSet { id: string; name: string; created: string; revision?: number; current?: boolean; wanted: number }
+
+export interface Bounds { surge: string; unavailable: string; most: number; least: number; deleting?: boolean }
+
+export interface Revision { revision: number; machineSet: string; machines: number; present: boolean; changeCause?: string; undo?: string; refused?: string }
+
+export interface RolloutPage {
+  strategy: string; paused?: boolean; wanted: number; bounds?: Bounds; status: string; problem?: boolean; done?: boolean;
+  sets: RolledSet[] | null; samples: Sample[] | null; holders?: Answer[]; revisions: Revision[] | null;
+}
+
+export interface CheckedMachine extends Subject { state: string; message: string; due?: string; act?: string; why?: string; hold?: string }
+
+export interface CheckPage {
+  expected: number; healthy: number; missing?: number; max: number; remaining: number; allowed: boolean; maxUnhealthy?: string;
+  remediation: string; sentence: string; doubts?: string[];
+  breaker: { mode: string; rate: string; stormShare: number; cooldown: string; storms?: string[] };
+  machines: CheckedMachine[] | null; cut?: number; recent?: { machine: string; at: string }[];
 }
 
 // severity is the order of states, the worst first; it is the order of `kubectl machine why`.
@@ -47,3 +72,18 @@ export const rank = (s: State): number => severity.indexOf(s);
 
 // wrong are the states in which a person may have to act.
 export const wrong: State[] = ["Stuck", "Failed", "Degraded", "Waiting", "Unknown"];
+
+export interface PlanRequest { manifest?: string; namespace?: string; object?: Subject; patch?: unknown; delete?: boolean }
+
+export interface Planned { api: string; kind: string; namespace: string; name: string; created: number; deleted: number; rest: number; waits?: string[]; lines: { depth: number; text: string }[] | null }
+
+export interface Plan {
+  nothing?: boolean; notes?: string[]; unknown?: string[]; plans: Planned[] | null;
+  changes: { api: string; kind: string; namespace: string; name: string; verb: string; effect?: string; fields?: { path: string; from: string; to: string }[] }[] | null;
+}
+
+export interface Offer { name: string; label: string; value?: string; default?: string }
+
+export interface ActionRequest { action: string; object: Subject; value?: string; confirm?: boolean; uid?: string; line?: string }
+
+export interface Action { label: string; line: string; uid: string; plan?: Plan; done?: boolean }

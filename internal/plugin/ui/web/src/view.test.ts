@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apply, emptyFleet } from "./live";
-import type { Row, State } from "./types";
-import { fleetAddress, grouped, matches, objectAddress, parseRoute, since, troublesOf } from "./view";
+import type { RolledSet, Row, Sample, State } from "./types";
+import { begin, columns, fleetAddress, grouped, keyOf, matches, merged, nested, objectAddress, parseKey, parseRoute, planAddress, segments, since, troublesOf } from "./view";
 
 const row = (name: string, more: Partial<Row> = {}): Row => ({
   id: name, kind: "Machine", api: "machine.openshift.io", namespace: "blue", name, state: "Healthy", created: "2026-01-02T12:00:00Z", ...more,
@@ -20,6 +20,20 @@ test("addresses lead to the views that they are of", () => {
   }
   const o = { api: "a.b", kind: "Machine", namespace: "n/%", name: "x?y" };
   assert.deepEqual(parseRoute(objectAddress(o, "c/d")), { page: "object", ...o, beside: "c/d" });
+});
+
+test("a plan's address names the object", () => {
+  const o = { kind: "MachineSet", api: "a.b", namespace: "n", name: "x" };
+  assert.deepEqual(parseRoute(planAddress(o)), { page: "plan", about: "MachineSet/a.b/n/x" });
+  assert.deepEqual(parseKey(keyOf(o)), o);
+  for (const key of ["", "a/b/c", "a/b//d", "a/b/c/d/e"]) assert.equal(parseKey(key), undefined, key);
+});
+
+test("a field and a value are a merge patch", () => {
+  assert.deepEqual(nested("spec.replicas", "3"), { spec: { replicas: 3 } });
+  assert.deepEqual(nested(" a.b ", "m5.large"), { a: { b: "m5.large" } });
+  assert.deepEqual(nested("a", '{"b":[1]}'), { a: { b: [1] } });
+  assert.deepEqual(nested("a", " "), { a: null });
 });
 
 test("a damaged address shows the fleet", () => {
@@ -68,4 +82,44 @@ test("ages are those of kubectl, and an unknown time has none", () => {
   for (const [from, want] of [["2026-01-02T11:59:01Z", "59s"], ["2026-01-02T11:00:00Z", "60m"], ["2026-01-01T12:00:00Z", "24h"], ["2025-12-01T12:00:00Z", "32d"], ["0001-01-01T00:00:00Z", ""], ["", ""]] as const) {
     assert.equal(since(from, now), want, from);
   }
+});
+
+const noon = Date.parse("2026-01-02T12:00:00Z");
+const at = (second: number) => new Date(noon + second * 1000).toISOString();
+const sample = (second: number, machines: number, more: Partial<Sample> = {}): Sample => ({ at: at(second), sets: [{ id: "s", machines, available: 0, deleting: 0 }], ...more });
+
+test("samples that the server has left out stay on the page, and equal ones are one", () => {
+  const created = sample(-60, 1, { created: true });
+  const seen = merged([], [created, sample(0, 1), sample(1, 2), sample(2, 3)]);
+  const got = merged(seen, [created, sample(0, 1), sample(2, 3), sample(5, 3), sample(6, 4)]);
+  assert.deepEqual(got.map((s) => Date.parse(s.at) - noon), [-60000, 0, 1000, 2000, 6000]);
+  assert.equal(merged(Array.from({ length: 5000 }, (_, i) => sample(i, i)), []).length, 2000);
+});
+
+test("a column has the sample that holds at its end", () => {
+  const got = columns([sample(3, 1), sample(4, 2), sample(9, 3)], noon, noon + 10_000, 5);
+  assert.deepEqual(got.map((s) => s?.sets?.[0]?.machines), [undefined, 2, 2, 2, 3]);
+  assert.deepEqual(columns([], noon, noon + 10_000, 2), [undefined, undefined]);
+});
+
+const sets: RolledSet[] = [
+  { id: "a", name: "a", created: at(-9000), wanted: 1 }, { id: "b", name: "b", created: at(-8000), wanted: 1 }, { id: "c", name: "c", created: at(-100), wanted: 1, current: true },
+];
+
+test("a column shows new before old, and machines in deletion last", () => {
+  const of = (id: string, machines: number, available: number, deleting: number) => ({ id, machines, available, deleting });
+  assert.deepEqual(segments({ at: at(0), sets: [of("a", 3, 3, 1), of("b", 2, 1, 0), of("c", 4, 1, 0)] }, sets), [
+    { kind: "new", count: 1 }, { kind: "old", count: 3 }, { kind: "new-waits", count: 3 }, { kind: "old-waits", count: 1 }, { kind: "deleting", count: 1 },
+  ]);
+  assert.deepEqual(segments({ at: at(0), created: true, sets: [of("a", 3, 0, 0), of("c", 1, 0, 0)] }, sets), [{ kind: "new-created", count: 1 }, { kind: "old-created", count: 3 }]);
+  assert.deepEqual(segments({ at: at(0), sets: null }, sets), []);
+});
+
+test("the rollout begins a little before its new set, and not before the first sample", () => {
+  const first = sample(-9000, 1);
+  assert.equal(begin("rollout", [first], sets, noon), noon - 130_000);
+  assert.equal(begin("rollout", [sample(-105, 1)], sets, noon), noon - 105_000);
+  assert.equal(begin("everything", [first], sets, noon), noon - 9_000_000);
+  assert.equal(begin("10 minutes", [first], sets, noon), noon - 600_000);
+  assert.equal(begin("rollout", [], [], noon), noon - 60_000);
 });

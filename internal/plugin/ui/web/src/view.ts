@@ -1,6 +1,6 @@
 // The state of the fleet's view is in the address behind #, so that a view can be sent.
 
-import { rank, wrong, type Row } from "./types";
+import { rank, wrong, type RolledSet, type Row, type Sample, type Subject } from "./types";
 
 export const dimensions = ["set", "zone", "type", "provider", "phase", "namespace"] as const;
 export type Dimension = (typeof dimensions)[number];
@@ -9,7 +9,8 @@ export interface View { text: string; by: Dimension; states: string[] }
 
 export type Route =
   | { page: "fleet"; view: View }
-  | { page: "object"; api: string; kind: string; namespace: string; name: string; beside: string };
+  | { page: "object"; api: string; kind: string; namespace: string; name: string; beside: string }
+  | { page: "plan"; about: string };
 
 const path = (...parts: string[]) => "#/" + parts.map(encodeURIComponent).join("/");
 
@@ -21,6 +22,7 @@ export function parseRoute(hash: string): Route {
     const [, api, kind, namespace, name] = parts as [string, string, string, string, string];
     return { page: "object", api, kind, namespace, name, beside: q.get("beside") ?? "" };
   }
+  if (place === "plan") return { page: "plan", about: q.get("about") ?? "" };
   const by = q.get("by") as Dimension;
   const states = (q.get("states") ?? "").split(",").filter(Boolean);
   return { page: "fleet", view: { text: q.get("q") ?? "", by: dimensions.includes(by) ? by : "set", states } };
@@ -45,6 +47,30 @@ export function fleetAddress(v: View): string {
 
 export function objectAddress(o: { api?: string; kind: string; namespace?: string; name: string }, beside = ""): string {
   return path("object", o.api ?? "", o.kind, o.namespace ?? "", o.name) + (beside ? "?beside=" + encodeURIComponent(beside) : "");
+}
+
+// keyOf names an object in an address, and in the lists of objects that inputs suggest.
+export const keyOf = (o: { api?: string; kind: string; namespace?: string; name: string }): string => [o.kind, o.api, o.namespace, o.name].join("/");
+
+export const planAddress = (o: Parameters<typeof keyOf>[0]): string => "#/plan?about=" + encodeURIComponent(keyOf(o));
+
+// parseKey returns the object of a key; undefined if it is none.
+export function parseKey(key: string): Subject | undefined {
+  const [kind, api, namespace, name, more] = key.trim().split("/");
+  return kind && api && namespace && name && more === undefined ? { kind, api, namespace, name } : undefined;
+}
+
+// nested is a merge patch that sets the value at a path like spec.template.spec.class.name. Text that is no JSON is a
+// string, and no text deletes the field.
+export function nested(path: string, value: string): unknown {
+  let out: unknown = value;
+  try {
+    out = value.trim() === "" ? null : JSON.parse(value);
+  } catch {
+    // a string
+  }
+  for (const key of path.trim().split(".").reverse()) out = { [key]: out };
+  return out;
 }
 
 // terms of a search: words that must all occur, and key:value pairs that must be equal.
@@ -122,3 +148,64 @@ export function since(from: string, to: number): string {
 
 // ago is the same in words.
 export const ago = (from: string | undefined, to: number): string => (from && since(from, to) ? since(from, to) + " ago" : "");
+
+const mostSeen = 2000;
+
+// merged are the samples that the page has seen, and those that it gets now: the server keeps old ones more sparsely.
+export function merged(seen: Sample[], got: Sample[]): Sample[] {
+  const all = new Map<string, Sample>();
+  for (const s of [...seen, ...got]) if (!s.created) all.set(s.at, s);
+  const recorded = [...all.values()].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const changed = recorded.filter((s, i) => i === 0 || JSON.stringify(s.sets) !== JSON.stringify(recorded[i - 1]!.sets));
+  return [...got.filter((s) => s.created), ...changed.slice(-mostSeen)];
+}
+
+// columns are the samples that hold at the ends of n equal spans between two times; undefined before the first sample.
+export function columns(samples: Sample[], from: number, to: number, n: number): (Sample | undefined)[] {
+  const out: (Sample | undefined)[] = [];
+  let next = 0;
+  for (let i = 1; i <= n; i++) {
+    const end = from + (i * (to - from)) / n;
+    while (next < samples.length && Date.parse(samples[next]!.at) <= end) next++;
+    out.push(samples[next - 1]);
+  }
+  return out;
+}
+
+// Segment is a part of a column, from the bottom up.
+export interface Segment { kind: "new" | "old" | "new-waits" | "old-waits" | "new-created" | "old-created" | "deleting"; count: number }
+
+// segments are the machines of a sample: those of the new set first, available before unavailable, in deletion last.
+export function segments(s: Sample, sets: RolledSet[]): Segment[] {
+  const current = new Set(sets.filter((x) => x.current).map((x) => x.id));
+  const counts = new Map<Segment["kind"], number>();
+  const add = (kind: Segment["kind"], n: number) => counts.set(kind, (counts.get(kind) ?? 0) + n);
+  for (const x of s.sets ?? []) {
+    const of = current.has(x.id) ? "new" : "old";
+    const there = Math.max(0, x.machines - x.deleting), available = Math.min(x.available, there);
+    if (s.created) add(`${of}-created`, x.machines);
+    else {
+      add(of, available);
+      add(`${of}-waits`, there - available);
+      add("deleting", x.deleting);
+    }
+  }
+  const order: Segment["kind"][] = ["new", "old", "new-created", "old-created", "new-waits", "old-waits", "deleting"];
+  return order.map((kind) => ({ kind, count: counts.get(kind) ?? 0 })).filter((x) => x.count > 0);
+}
+
+export const spans = ["rollout", "10 minutes", "1 hour", "everything"] as const;
+export type Span = (typeof spans)[number];
+
+// begin is when a span of time begins: the rollout begins when its new set is created.
+export function begin(span: Span, samples: Sample[], sets: RolledSet[], now: number): number {
+  const first = Math.min(now - 60_000, ...samples.map((s) => Date.parse(s.at)));
+  switch (span) {
+    case "10 minutes": return now - 600_000;
+    case "1 hour": return now - 3_600_000;
+    case "everything": return first;
+  }
+  const started = Math.max(...sets.filter((s) => s.current).map((s) => Date.parse(s.created)));
+  if (!Number.isFinite(started)) return first;
+  return Math.max(started - Math.max(30_000, (now - started) / 10), first);
+}

@@ -1,0 +1,12 @@
+// Package commands has the commands of the plugin that are packages of their own.
+package commands
+
+import (
+	"github.com/millwright-dev/millwright/internal/plugin"
+	"github.com/millwright-dev/millwright/internal/plugin/period"
+	"github.com/millwright-dev/millwright/internal/plugin/top"
+	"github.com/millwright-dev/millwright/internal/plugin/ui"
+)
+
+// More are these commands.
+var More = []plugin.Command{top.Command, ui.Command, period.Command}

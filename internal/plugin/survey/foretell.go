@@ -1,0 +1,69 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/forecast"
+	"github.com/millwright-dev/millwright/internal/plugin/project"
+)
+
+// Patience is how long steps are simulated unless a caller has a reason for another time. A user would doubt whether a
+// slower program still works.
+const Patience = 5 * time.Second
+
+// Foretell reads the objects that the changes affect, and predicts the effects. It leaves out later steps when patience is over.
+func Foretell(ctx context.Context, c Clusters, now time.Time, trials []Trial, patience time.Duration) (forecast.Report, error) {
+	report := forecast.Report{Plans: []forecast.Plan{}, Changes: []forecast.Changed{}}
+	var about []forecast.Object
+	var changes []project.Change
+	for _, t := range trials {
+		changes = append(changes, t.Change)
+		about = append(about, project.ObjectOf(t.About()))
+		if t.Note != "" {
+			report.Notes = append(report.Notes, t.Note)
+		}
+	}
+	read, err := All(ctx, c, about)
+	if err != nil {
+		return report, err
+	}
+	report.Unknown = append(report.Unknown, read.Unknown...)
+	for _, change := range changes {
+		report.Changes = append(report.Changes, project.Changed(change, read.Stored))
+		report.Notes = append(report.Notes, append(wild(change), controlled(change)...)...)
+	}
+	end := time.Now().Add(patience)
+	report.Plans = append(report.Plans, project.Plans(now, read.Stored, changes, read.Durations, func() bool { return ctx.Err() != nil || time.Now().After(end) })...)
+	return report, ctx.Err()
+}
+
+// grown is the minimum factor, and the minimum number of additional machines, of a change that may be a typing error.
+const grownTimes, grownBy = 10, 50
+
+// wild returns a warning about a change to a far higher number of machines.
+func wild(c project.Change) []string {
+	was, _ := project.Replicas(c.Before)
+	is, ok := project.Replicas(c.After)
+	if !ok || c.Before == nil || is < was*grownTimes || is-was < grownBy {
+		return nil
+	}
+	times := ""
+	if was > 0 {
+		times = fmt.Sprintf(", %d times as many", is/was)
+	}
+	return []string{fmt.Sprintf("%s changes from %d to %d machines%s: check the number", project.ObjectOf(c.After), was, is, times)}
+}
+
+// controlled returns a warning about a change that a deployment will revert.
+func controlled(c project.Change) []string {
+	o := c.About()
+	ref := metav1.GetControllerOfNoCopy(o)
+	if id := project.ObjectOf(o); ref == nil || id.Kind != "MachineSet" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s %s controls the size of this set: change that object instead. The set may act before its owner reverts the change", ref.Kind, ref.Name)}
+}
