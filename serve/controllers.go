@@ -81,10 +81,14 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	if err != nil {
 		return err
 	}
+	tenure, err := run.Tenure(mgr, a.process.Clock)
+	if err != nil {
+		return err
+	}
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Resolver: resolver, Provider: a.guarded(lens.API()),
 		Nodes: nodes, Recorder: a.process.Recorder(lens.API(), mgr, source(a.plugin)), Metrics: a.metrics, Tracer: a.process.Tracer,
-		Connectivity: a.process.Prober, Handover: machine.Handover, Budgets: limits,
+		Connectivity: a.process.Prober, Settled: tenure.Settled, Budgets: limits,
 	})
 	s := machine.Setup{
 		Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing,

@@ -269,8 +269,13 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 }
 
 func setUpSets[S client.Object](ctx context.Context, p program, lens dialect.Sets[S], source string) error {
+	tenure, err := run.Tenure(p.mgr, p.Clock)
+	if err != nil {
+		return err
+	}
 	o := machineset.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.recorder(source), Connectivity: p.Prober, StaleMachines: p.stale, Tracer: p.Tracer,
+		Settled: tenure.Settled,
 	}
 	p.freeze.apply(&o)
 	s := machineset.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}

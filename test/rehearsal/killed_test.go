@@ -311,9 +311,9 @@ func (k *killing) restockBestChoice(p *pool) {
 	}
 }
 
-// hiddenFor is how long the next process does not see new instances. It is longer than the wait of the process before it
-// repeats a request.
-const hiddenFor = 30 * time.Second
+// hiddenFor is how long the next process does not see new instances. It is longer than the start of the process, and its wait of
+// up to 22 s before it repeats a request.
+const hiddenFor = 35 * time.Second
 
 // hideListings hides new instances from listings for longer than the providers assume. Only the repeated request can then find
 // the instance.

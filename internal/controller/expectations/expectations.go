@@ -80,6 +80,9 @@ func (l *Expectations) Observe(listed []client.Object) {
 // before the first live read, nor after a reply was lost.
 func (l *Expectations) Trusted() bool { return l.trusted }
 
+// Distrust enters that the last live listing may lack creations of an earlier process.
+func (l *Expectations) Distrust() { l.trusted = false }
+
 // Live enters a live listing of the owner's objects.
 func (l *Expectations) Live(live []client.Object) {
 	l.trusted = true

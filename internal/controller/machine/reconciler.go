@@ -5,7 +5,6 @@ package machine
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,14 +47,10 @@ type Options[M client.Object] struct {
 	Tracer  Tracer
 	// Connectivity is how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
-	// Handover is how long a request that a process sent to the infrastructure may take to arrive after
-	// another process has taken over; zero: there was no earlier process.
-	Handover time.Duration
+	// Settled returns when the last request of an earlier process has arrived at the infrastructure; nil: there
+	// was no earlier process.
+	Settled func(now time.Time) time.Time
 }
-
-// Handover is enough for processes that cancel their requests before others may lead, and for a process
-// that was killed and started again.
-const Handover = 2 * time.Second
 
 // Reconciler brings machines of kind M to the state that their objects request. Reconcile may be called for
 // different machines at once.
@@ -72,15 +67,15 @@ type Reconciler[M client.Object] struct {
 	fleet *fleet
 	// waiters are the machines that wait because of their class or secrets.
 	waiters *enqueue.Waiters
-	// began is when the first pass began.
-	began     time.Time
-	beginning sync.Once
 }
 
 // New returns a reconciler.
 func New[M client.Object](o Options[M]) *Reconciler[M] {
 	if volumes, ok := provider.As[node.VolumeNamer](o.Provider); ok && o.Nodes.Exists() {
 		o.Nodes.Volumes = volumes
+	}
+	if o.Settled == nil {
+		o.Settled = func(time.Time) time.Time { return time.Time{} }
 	}
 	return &Reconciler[M]{Options: o, lens: lensOf(o.Dialect), memory: newMemory(), permits: newPermits(), listings: &listings{}, fleet: &fleet{}, waiters: &enqueue.Waiters{}}
 }
@@ -91,7 +86,6 @@ const maxSteps = 20
 // Reconcile makes one pass over a machine: it performs steps until the next one needs a fact that is not
 // known yet.
 func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	r.beginning.Do(func() { r.began = r.Clock.Now() })
 	own := &readyourwrites.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Versions: r.memory.versions, Overtaken: true, Clock: r.Clock}
 	after, err := r.reconcile(ctx, own, req.NamespacedName)
 	again := own.Settle(ctx, r.Clock.Now())
@@ -184,9 +178,10 @@ func (p *pass[M]) observe(ctx context.Context) {
 	}
 	p.infra, p.world.Session = p.instances().open(ctx)
 	if p.infra.session != nil {
+		asked := p.Clock.Now()
 		p.onInstances(func(s *instances[M]) { p.world.Instances = s.look(ctx) })
 		search[M]{p}.locate(ctx)
-		p.world.Unlisted, p.world.Requests = p.instances().unlisted(), p.instances().offered()
+		p.world.Unlisted, p.world.Requests = p.instances().unlisted(asked), p.instances().offered()
 		p.world.Upkeep = p.instances().upkeep()
 	}
 	if p.world.Instances.Looked {

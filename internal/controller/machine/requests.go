@@ -5,6 +5,7 @@ package machine
 // [placement] chooses among the choices of a class; [lifecycle.Request] is the stored form.
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -123,8 +124,9 @@ func (s *instances[M]) create(ctx context.Context, want provider.Want) (lifecycl
 
 // lastRequest is the last request for an instance, as this process knows it.
 type lastRequest struct {
-	// since is its time, or when the machine was first reconciled.
-	since time.Time
+	// since is the time of its answer; zero: this process has sent none. first is when this process asked the
+	// infrastructure about the machine for the first time, and got an answer.
+	since, first time.Time
 	// order is the choice; zero: the class has no several choices.
 	order choice.Order
 	// err is [lifecycle.Unlisted].Err. A new spec or an answer to another request ends the retry, but not
@@ -159,7 +161,7 @@ func (r *lastRequest) chose(requests lifecycle.Requests, now time.Time) {
 // asked notes that request was sent at began, and its outcome. Absence has to be proved again after it.
 func (r *lastRequest) asked(request lifecycle.Request, began time.Time, err error, now time.Time) {
 	*r = lastRequest{
-		since: now, order: choice.Order{Choice: request.Choice, At: began}, requests: r.requests,
+		since: now, first: r.first, order: choice.Order{Choice: request.Choice, At: began}, requests: r.requests,
 		number: request.Number, lost: r.lost || r.number != request.Number, chosen: r.chosen,
 	}
 	switch provider.KindOf(err) {
@@ -172,14 +174,6 @@ func (r *lastRequest) asked(request lifecycle.Request, began time.Time, err erro
 	r.open = true
 }
 
-// quiet returns how long ago the last request was sent.
-func (r *lastRequest) quiet(now time.Time) time.Duration {
-	if r.since.IsZero() {
-		r.since = now
-	}
-	return now.Sub(r.since)
-}
-
 // offered returns the known requests of a machine without an instance, by the choices of the class.
 func (s *instances[M]) offered() lifecycle.Requests {
 	if s.world.Requests.Open() == nil || s.view.Recorded.Provisioned || len(s.world.Instances.Owned()) > 0 {
@@ -188,14 +182,16 @@ func (s *instances[M]) offered() lifecycle.Requests {
 	return s.placement().offered(s.world.Requests)
 }
 
-// unlisted is an instance that may exist although the session does not list it.
-func (s *instances[M]) unlisted() lifecycle.Unlisted {
-	now, lag := s.Clock.Now(), s.infra.traits().ReadLag
-	u := lifecycle.Unlisted{For: lag}
-	if s.world.Instances.Looked {
-		u.For, u.Err = lag-s.mem.lastRequest.quiet(now), s.mem.lastRequest.err
-		u.Sent = u.Err != nil || s.mem.lastRequest.number == 0 && s.view.Asked() && (len(s.world.Requests) == 0 || lag > 0)
+// unlisted is an instance that may exist although the session, which was asked at that time, does not list it.
+func (s *instances[M]) unlisted(asked time.Time) lifecycle.Unlisted {
+	r, traits := &s.mem.lastRequest, s.infra.traits()
+	if !s.world.Instances.Looked {
+		return lifecycle.Unlisted{For: traits.ReadLag}
 	}
-	u.For = max(u.For, s.Handover-now.Sub(s.began))
+	r.first = cmp.Or(r.first, asked)
+	takeover := lifecycle.Takeover{Over: s.Settled(asked)}
+	u := takeover.Unlisted(s.view, r.since, r.first, asked, traits.ReadLag)
+	u.Err = r.err
+	u.Sent = u.Err != nil || r.number == 0 && takeover.MayHaveRequested(s.view, traits.Choices) && (len(s.world.Requests) == 0 || traits.ReadLag > 0)
 	return u
 }

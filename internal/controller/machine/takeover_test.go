@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -247,14 +247,14 @@ func waits[M client.Object](t *testing.T, g *rig[M], blind func(*cloud), says fu
 // any more: the machine is not let go before the instance can be there.
 func TestHandover(t *testing.T) {
 	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
-	g.handover = machine.Handover
+	g.handover = leading.Handover
 	g.delete()
 	g.restart()
-	if res := g.pass(); res.RequeueAfter != machine.Handover {
+	if res := g.pass(); res.RequeueAfter != leading.Handover {
 		t.Errorf("the process looks again after %v", res.RequeueAfter)
 	}
 	g.cloud.instances = []provider.Instance{made("i-2", string(g.read().GetUID()), 0)}
-	g.clock.Step(machine.Handover)
+	g.clock.Step(leading.Handover)
 	for range 5 {
 		if g.gone() {
 			break

@@ -31,6 +31,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -208,6 +209,7 @@ type rig[M client.Object] struct {
 	cache client.Client
 	// handover is how long what another process asked for may take to arrive.
 	handover time.Duration
+	tenure   *leading.Tenure
 	nodes    *node.Cluster
 	r        *machine.Reconciler[M]
 }
@@ -231,10 +233,10 @@ func (g *rig[M]) restart() {
 	if g.cache != nil {
 		cache = g.cache
 	}
-	g.nodes = node.New(cache, g.target, g.clock)
+	g.nodes, g.tenure = node.New(cache, g.target, g.clock), leading.NewTenure(g.clock, g.handover)
 	g.r = machine.New(machine.Options[M]{
 		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Resolver: resolver(g.lens, g.control), Provider: g.cloud, Recorder: g.events,
-		Nodes: g.nodes, Connectivity: g.sight, Handover: g.handover,
+		Nodes: g.nodes, Connectivity: g.sight, Settled: g.tenure.Settled,
 	})
 }
 

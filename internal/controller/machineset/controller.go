@@ -63,6 +63,9 @@ type Options struct {
 	StaleMachines prometheus.Counter
 	// Tracer records the created and deleted machines; may be nil.
 	Tracer Tracer
+	// Settled returns when the last write of an earlier process has arrived at the API server; nil: there was
+	// no earlier process.
+	Settled func(now time.Time) time.Time
 }
 
 // Tracer records that something was done, since from, with the machine of a UID. Its other arguments are
@@ -144,6 +147,9 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 	}
 	if o.Deletes == nil {
 		o.Deletes = parallel.Runner(16)
+	}
+	if o.Settled == nil {
+		o.Settled = func(time.Time) time.Time { return time.Time{} }
 	}
 	margins := o.FreezeMargins()
 	o.Margins = &margins

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,10 +68,23 @@ func (r *observation[S]) observeLive(ctx context.Context) error {
 	r.machines, r.live = r.only(all), true
 	r.awaited.Live(r.now, r.machines, r.only(r.owned))
 	r.expectations.Live(r.machines)
+	if r.unsettled() > 0 {
+		r.expectations.Distrust()
+	}
 	if r.set.Deleting && slices.ContainsFunc(r.machines, r.unshown) {
 		r.again(readyourwrites.Patience)
 	}
 	return r.view(ctx)
+}
+
+// unsettled returns how long machines may still appear whose creation an earlier process has requested. Their
+// names are unknown, so a machine that this process created instead would be one too many.
+func (s *scope[S]) unsettled() time.Duration {
+	settled := s.Settled(s.now)
+	if !s.object.GetCreationTimestamp().Time.Before(settled) {
+		return 0 // no earlier process has seen the set
+	}
+	return settled.Sub(s.now)
 }
 
 // sure reports whether the number of machines is known well enough to create more: nothing is awaited, or

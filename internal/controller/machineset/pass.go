@@ -115,6 +115,10 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	if back, err := p.restored(ctx); err != nil || back {
 		return d, false, err
 	}
+	if left := p.unsettled(); left > 0 && d.Create > 0 {
+		p.again(left)
+		return d, false, nil
+	}
 	if p.live {
 		return d, true, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
 )
 
 // Whatever the cache hides, whichever replies are lost, and however often the
@@ -121,6 +122,78 @@ func TestLostReply(t *testing.T) {
 				t.Errorf("%d machines, %d created, want 1", n, w.created)
 			}
 		})
+	}
+}
+
+// TestCreationsOfEarlierProcess: a process is killed before the API server has executed its last creation. The next
+// process does not know the name, so it creates no machine before that creation has arrived.
+func TestCreationsOfEarlierProcess(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { creationsOfEarlierProcess(t, openshiftAPI) })
+	t.Run("gardener", func(t *testing.T) { creationsOfEarlierProcess(t, gardenerAPI) })
+}
+
+func creationsOfEarlierProcess[S client.Object](t *testing.T, a api[S]) {
+	w := newWorld(a)
+	w.declare(t, 3)
+	w.sync(t, true, true)
+	w.fate = func() fate { return delayed }
+	if _, err := w.reconcile(t, w.controller()); err == nil || len(w.late) != 1 {
+		t.Fatalf("%d creations are on their way: %v", len(w.late), err)
+	}
+	w.fate, w.handover = func() fate { return fine }, leading.Handover
+	r := w.controller()
+	for _, after := range []time.Duration{0, time.Second} {
+		w.clock.SetTime(w.clock.Now().Add(after))
+		res, err := w.reconcile(t, r)
+		if left := leading.Handover - after; err != nil || w.created > 0 || res.RequeueAfter <= 0 || res.RequeueAfter > left {
+			t.Fatalf("after %v: %d machines created, again after %v: %v", after, w.created, res.RequeueAfter, err)
+		}
+	}
+	w.land(t.Context())
+	w.clock.SetTime(w.clock.Now().Add(time.Second))
+	if _, err := w.reconcile(t, r); err != nil { // by a cache that does not show the creation yet
+		t.Fatal(err)
+	}
+	w.rest(t, r)
+	if n := w.replicas(t); n != 3 || w.created != 3 {
+		t.Errorf("%d machines, %d created, want 3", n, w.created)
+	}
+}
+
+// TestListingDuringHandover: machines that were listed before creations of an earlier process have arrived are listed again
+// before the next creation.
+func TestListingDuringHandover(t *testing.T) {
+	w := newWorld(openshiftAPI)
+	w.declare(t, 2)
+	w.sync(t, true, true)
+	calls := 0
+	w.fate = func() fate {
+		if calls++; calls > 1 {
+			return delayed
+		}
+		return fine
+	}
+	if _, err := w.reconcile(t, w.controller()); err == nil || len(w.late) != 1 {
+		t.Fatalf("%d creations are on their way: %v", len(w.late), err)
+	}
+	w.fate, w.handover = func() fate { return fine }, leading.Handover
+	w.scale(t, 0)
+	w.sync(t, true, true)
+	r := w.controller()
+	if _, err := w.reconcile(t, r); err != nil || w.replicas(t) != 0 {
+		t.Fatalf("%d machines: %v", w.replicas(t), err)
+	}
+	w.bury(t)
+	w.sync(t, true, true)
+	w.land(t.Context())
+	w.scale(t, 2)
+	w.sync(t, true, false)
+	w.clock.SetTime(w.clock.Now().Add(leading.Handover))
+	if _, err := w.reconcile(t, r); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.replicas(t); n != 2 {
+		t.Errorf("%d machines, want 2: a creation of the earlier process has arrived", n)
 	}
 }
 

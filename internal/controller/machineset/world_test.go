@@ -26,6 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
 )
 
 // api is one of the two API groups, as far as the tests have to tell them
@@ -100,6 +101,8 @@ type world[S client.Object] struct {
 	created int
 	// others are further objects that the cache shows.
 	others []client.Object
+	// handover is how long creations of an earlier process may take to arrive.
+	handover time.Duration
 }
 
 type fate string
@@ -288,14 +291,14 @@ func (w *world[S]) scale(t testing.TB, replicas int) {
 	}
 }
 
-// controller is a fresh one, as after a restart.
+// controller is a fresh one, as after a restart. With a handover, an earlier process may have led.
 func (w *world[S]) controller() *machineset.Reconciler[S] {
 	n := 0
 	restart := w.uids
 	return machineset.New(w.lens, machineset.Options{
 		Client: w, Live: w.Client, Clock: w.clock, Recorder: &events.FakeRecorder{},
 		Names:   func() string { n++; return fmt.Sprintf("%c%04d", 'a'+restart%26, n+1000*(restart/26)) },
-		Creates: replicas.Sequential, Deletes: replicas.Sequential,
+		Creates: replicas.Sequential, Deletes: replicas.Sequential, Settled: leading.NewTenure(w.clock, w.handover).Settled,
 	})
 }
 

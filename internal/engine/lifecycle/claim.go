@@ -255,7 +255,7 @@ func unanswered(q input) *Decision {
 		return nil
 	}
 	d := &Decision{
-		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(u.Err), Err: u.Err, After: q.sooner(u.For),
+		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(u.Err), Err: u.Err, After: q.sooner(u.again()),
 		Message: "the infrastructure may have created the instance without an answer; the controller looks for it before it asks again",
 	}
 	if u.Err != nil {

@@ -231,6 +231,8 @@ type Unlisted struct {
 	// For is how long it may still be unlisted, since its request by this process or its predecessor. Not
 	// positive: an instance that is not listed does not exist. Until then an empty answer is not trusted.
 	For time.Duration
+	// Age is how long ago that request was sent at the latest; negative: it may still be on its way.
+	Age time.Duration
 	// Sent says that a request of the machine may have been carried out without an answer: the answer was
 	// lost, or another process or implementation sent it. Otherwise the request is sent again at once.
 	Sent bool

@@ -146,12 +146,12 @@ func TestLivePatient(t *testing.T) {
 		},
 		{
 			name:   "an earlier process may have asked",
-			reason: "it is looked for until listings have caught up",
+			reason: "it is looked for until listings have caught up, less and less often",
 			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) {
-				w.Unlisted = lifecycle.Unlisted{Sent: true, For: 3 * time.Second}
+				w.Unlisted = lifecycle.Unlisted{Sent: true, For: 13 * time.Second, Age: 7 * time.Second}
 			}),
 			want: lifecycle.Decision{
-				Step: lifecycle.Await, Reason: lifecycle.ReasonUnconfirmed, Stage: lifecycle.StageCreating, After: 3 * time.Second,
+				Step: lifecycle.Await, Reason: lifecycle.ReasonUnconfirmed, Stage: lifecycle.StageCreating, After: 7 * time.Second,
 				Message: "the infrastructure may have created the instance without an answer; the controller looks for it before it asks again",
 			},
 		},

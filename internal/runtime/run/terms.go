@@ -1,11 +1,14 @@
 package run
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 )
@@ -54,4 +57,13 @@ func (t *Terms) Collect(to chan<- prometheus.Metric) {
 		}
 		to <- prometheus.MustNewConstMetric(t.desc, prometheus.GaugeValue, leads, lease)
 	}
+}
+
+// Tenure returns the tenure of the process under the lease of mgr. It begins with the controllers of mgr.
+func Tenure(mgr ctrl.Manager, clk clock.PassiveClock) (*leading.Tenure, error) {
+	t := leading.NewTenure(clk, leading.Handover)
+	if err := mgr.Add(t); err != nil {
+		return nil, fmt.Errorf("begin the tenure with the controllers: %w", err)
+	}
+	return t, nil
 }

@@ -3,6 +3,24 @@ package mutants
 // lifecycleMutants are in the life of a machine.
 var lifecycleMutants = []Mutant{
 	{
+		ID: "lifecycle/status-trusted", File: "takeover.go", Func: "Takeover.MayHaveRequested",
+		From:  " || m.HasFinalizer && len(choices) > 0 && t.concerns(m)",
+		To:    "",
+		Finds: "TestMayHaveRequested", Note: "a set's machine whose status was removed counts as one without a request; the simulator removes no status",
+	},
+	{
+		ID: "lifecycle/takeover-ignored", File: "takeover.go", Func: "Takeover.Unlisted",
+		From: "last = t.Over",
+		To:   "last = first",
+		Note: "what an earlier process sent just before this one took over is not waited for",
+	},
+	{
+		ID: "lifecycle/one-look", File: "takeover.go", Func: "Unlisted.again",
+		From:  "min(u.For, max(u.Age, firstLook))",
+		To:    "u.For",
+		Finds: "TestLivePatient", Note: "an instance that is listed soon is found late; nothing breaks",
+	},
+	{
 		ID: "lifecycle/attempt-after-a-lost-reply", File: "request.go", Func: "Requests.Next",
 		From: "last.Closed == provider.Exhausted && !last.Unclear",
 		To:   "last.Closed == provider.Exhausted",

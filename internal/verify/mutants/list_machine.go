@@ -31,7 +31,7 @@ var machineMutants = []Mutant{
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
 		From:  "r.tries.anew()",
-		To:    "r.tries, r.request.err = tries{generation: r.tries.generation}, nil",
+		To:    "r.tries, r.lastRequest.err = tries{generation: r.tries.generation}, nil",
 		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec repeats a Create without an answer at once; its token still prevents a second instance",
 	},
 	{
@@ -150,16 +150,9 @@ var machineMutants = []Mutant{
 		Finds: "TestLetGoOnce", Note: "a released machine is handled once more; statement 5 holds, because writes to a deleted object are refused",
 	},
 	{
-		ID: "machine/handover-ignored", File: "requests.go", Func: "instances.unlisted",
-		From:      "u.For = max(u.For, s.Handover-now.Sub(s.began))",
-		To:        "_ = now",
-		Statement: 2, Finds: "TestHandover", Note: "requests of the previous process are not waited for",
-		Like: "succession",
-	},
-	{
 		ID: "machine/earlier-request-ignored", File: "requests.go", Func: "instances.unlisted",
-		From:  "u.Err != nil || s.mem.lastRequest.number == 0",
-		To:    "u.Err != nil || s.mem.lastRequest.number < 0",
+		From:  "u.Err != nil || r.number == 0",
+		To:    "u.Err != nil || r.number < 0",
 		Finds: "TestOtherChoice", Note: "requests of the previous process are repeated before listings would show their instances",
 	},
 	{
@@ -170,9 +163,15 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/new-ones-wait", File: "requests.go", Func: "instances.unlisted",
-		From:  "s.mem.lastRequest.number == 0 && s.view.Asked()",
-		To:    "s.mem.lastRequest.number == 0",
+		From:  "r.number == 0 && takeover.MayHaveRequested(s.view, traits.Choices)",
+		To:    "r.number == 0",
 		Finds: "TestOtherChoiceOfNobody", Note: "machines that were created while no process ran wait until listings would show an instance, although none was requested",
+	},
+	{
+		ID: "machine/slow-answer", File: "reconciler.go", Func: "pass.observe",
+		From:  "p.instances().unlisted(asked)",
+		To:    "p.instances().unlisted(asked.Add(p.Clock.Now().Sub(asked)))",
+		Finds: "TestSlowAnswerShowsTheTimeOfItsQuestion", Note: "an answer counts as new although its question is old; the simulator's calls take no time",
 	},
 	{
 		ID: "machine/failures-uncounted", File: "remembered.go", Func: "tries.failed",

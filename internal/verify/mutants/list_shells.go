@@ -22,6 +22,18 @@ var shellMutants = []Mutant{
 		Statement: 5, Note: "a set acts before the cache shows the set's own writes",
 	},
 	{
+		ID: "machineset/handover-ignored", File: "pass.go", Func: "pass.decide",
+		From:  "left > 0 && d.Create > 0",
+		To:    "left > 0 && false",
+		Finds: "TestCreationsOfEarlierProcess", Note: "a creation of an earlier process arrives, and the set has one machine too many; the simulator's judge does not see it, as that process had seen room for it",
+	},
+	{
+		ID: "machineset/handover-listing-trusted", File: "observe.go", Func: "observation.observeLive",
+		From:  "r.unsettled() > 0",
+		To:    "false",
+		Finds: "TestListingDuringHandover", Note: "a listing from before the last creation of an earlier process counts after it",
+	},
+	{
 		ID: "machineset/deleted-set-grows", File: "pass.go", Func: "pass.scale",
 		From:  "err != nil || !stands",
 		To:    "err != nil && !stands",
@@ -288,6 +300,19 @@ var shellMutants = []Mutant{
 		From:      "max(now.Sub(t.renewed), now.Round(0).Sub(t.renewed.Round(0)))",
 		To:        "now.Round(0).Sub(t.renewed.Round(0))",
 		Statement: 5, Note: "a process whose wall clock was set back assumes that it leads",
+	},
+	{
+		ID: "leading/handover-ignored", File: "tenure.go", Func: "Tenure.Settled",
+		From:      "t.began.Add(t.handover)",
+		To:        "t.began",
+		Statement: 2, Finds: "TestTenure", Note: "requests of the previous process are not waited for",
+		Like: "succession",
+	},
+	{
+		ID: "leading/clock-set-back", File: "tenure.go", Func: "Tenure.Settled",
+		From:  "t.began.IsZero() || now.Before(t.began)",
+		To:    "t.began.IsZero()",
+		Finds: "TestTenure", Note: "after the clock of the API server was set back by an hour, machines wait for an hour",
 	},
 	{
 		ID: "leading/given-up-unheard", File: "term.go", Func: "Term.Ended",

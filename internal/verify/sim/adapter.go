@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
@@ -223,6 +224,13 @@ func broken[S client.Object](lens dialect.Sets[S], m *Mutation) dialect.Sets[S] 
 	return setLens[S]{lens, m}
 }
 
+// tenureOf returns the tenure of p, which leads from its start.
+func tenureOf(p *process) *leading.Tenure {
+	t := leading.NewTenure(p, leading.Handover)
+	p.w.must("begin the tenure", t.Start(context.Background()))
+	return t
+}
+
 // runMachines has p run the machine controller.
 func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes dialect.Resolver[M]) {
 	w := p.w
@@ -237,13 +245,13 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 			infra = m.Provider(infra, p.target)
 		}
 	}
-	deletions := &node.Deletions{Clock: p}
+	deletions, tenure := &node.Deletions{Clock: p}, tenureOf(p)
 	build := func() *machine.Reconciler[M] {
 		nodes := node.New(p.target, p.targetLive, p)
 		nodes.Random, nodes.Deletions = zeros{}, deletions
 		return machine.New(machine.Options[M]{
 			Client: p.client, Live: p.live, Clock: p, Dialect: lens, Resolver: classes, Provider: infra, Nodes: nodes, Recorder: recorder{p},
-			Connectivity: p.connectivity(), Handover: machine.Handover,
+			Connectivity: p.connectivity(), Settled: tenure.Settled,
 		})
 	}
 	r := build()
@@ -271,7 +279,7 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 		lens = broken(lens, m)
 	}
 	o := machineset.Options{
-		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Connectivity: p.connectivity(), Clock: p,
+		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Connectivity: p.connectivity(), Clock: p, Settled: tenureOf(p).Settled,
 		Creates: replicas.Sequential, Deletes: replicas.Sequential,
 		Names: func() string {
 			w.named++
