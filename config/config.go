@@ -18,18 +18,27 @@ import (
 )
 
 // FS holds the manifests as in this directory: crd/*.yaml, webhook/*.yaml, and the roles of each binary with their bindings and
-// admission policies. The operator installs operator/operands/*.yaml and the DaemonSet of termination-handler/. Each policy of
+// admission policies. The operator installs operator/operands/*.yaml and the DaemonSet of termination-handler/. The kind of disruption-budgets/ is optional, and has its own rights. Each policy of
 // admission/ is optional: vsphere_*.yaml, each with its binding, are for machine.openshift.io on vSphere. strict_policy.yaml is
 // for machine.sapcloud.io, and has no effect without strict_binding.yaml.
 //
 //go:embed admission/*.yaml crd/*.yaml webhook/*.yaml rbac/*/role*.yaml rbac/*/leader_election.yaml rbac/*/admission.yaml
-//go:embed operator/operands/*.yaml termination-handler/daemonset.yaml
+//go:embed operator/operands/*.yaml termination-handler/daemonset.yaml disruption-budgets/*.yaml
 var FS embed.FS
 
 // CRDs returns the CustomResourceDefinitions of both APIs, sorted by file name and thus by group and plural. Each call returns
 // new objects. An error means that an embedded manifest cannot be parsed.
 func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := fs.Glob(FS, "crd/*_*.yaml")
+	return crdsIn("crd")
+}
+
+// OptionalCRDs returns the CustomResourceDefinitions of Millwright's own kinds, which an installation does not need.
+func OptionalCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	return crdsIn("disruption-budgets")
+}
+
+func crdsIn(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := fs.Glob(FS, dir+"/*_*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("listing the CRD manifests: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
+	"github.com/millwright-dev/millwright/internal/controller/disruption"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -31,6 +32,8 @@ type assembly struct {
 	// owner has the identities of the control plane.
 	owner   identities
 	metrics *machine.Metrics
+	// disruptions are the metrics of disruption budgets; nil if the control cluster has none.
+	disruptions *disruption.Metrics
 	// approvals return the machines of each API for the approver, and sources watch them.
 	approvals csr.Fleets
 	sources   []csr.MachineSource
@@ -74,6 +77,10 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	if err != nil {
 		return err
 	}
+	limits, err := budgets(ctx, a, mgr, lens)
+	if err != nil {
+		return err
+	}
 	tenure, err := run.Tenure(mgr, a.process.Clock)
 	if err != nil {
 		return err
@@ -81,7 +88,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Resolver: resolver, Provider: a.guarded(lens.API()),
 		Nodes: nodes, Recorder: a.process.Recorder(lens.API(), mgr, source(a.plugin)), Metrics: a.metrics, Tracer: a.process.Tracer,
-		Connectivity: a.process.Prober, Settled: tenure.Settled,
+		Connectivity: a.process.Prober, Settled: tenure.Settled, Budgets: limits,
 	})
 	s := machine.Setup{
 		Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing,

@@ -6,9 +6,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	keeping "github.com/millwright-dev/millwright/internal/controller/postmortem"
+	"github.com/millwright-dev/millwright/internal/controller/postmortem"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
 // keeper stores evidence of the failed machines of one API.
@@ -17,7 +16,7 @@ func keeper[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager,
 	if err != nil {
 		return err
 	}
-	return keeping.New(keeping.Options[M]{
+	return postmortem.New(postmortem.Options[M]{
 		Dialect: lens, Resolver: resolver, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Provider: a.provider, Nodes: nodes,
 		Requests: a.requestsOf, Clock: a.process.Clock, Policy: postmortem.DefaultPolicy(),
 		Namespace: a.flags.NamespaceOf(lens.API()),

@@ -1,7 +1,7 @@
 // Command kubectl-machine is a plugin of kubectl: `kubectl machine why ...` says how machines are, and why, `kubectl
 // machine top` and `kubectl machine ui` show that in a terminal and on a web page, `kubectl machine report` says what happened in the
 // past day, `kubectl machine plan ...` says what a change would do, `kubectl machine
-// rollout ...` steers rollouts, and `kubectl machine preflight` looks at a cluster that another system keeps. It carries
+// rollout ...` steers rollouts, `kubectl machine stop` and `kubectl machine resume` stop all disruptions of machines and end that, and `kubectl machine preflight` looks at a cluster that another system keeps. It carries
 // no controller.
 package main
 

@@ -37,7 +37,7 @@ func assumedReasons(s *sources) map[string][]string {
 // assumedTypes are the same for types and reasons of conditions.
 func assumedTypes() map[string][]string {
 	var began []string
-	for _, step := range []string{"PreDrainHook", "Drain", "VolumeDetach", "PreTerminateHook", "InstanceDeletion", "NodeDeletion"} {
+	for _, step := range []string{"PreDrainHook", "DisruptionBudget", "Drain", "VolumeDetach", "PreTerminateHook", "InstanceDeletion", "NodeDeletion"} {
 		began = append(began, step+"Started")
 	}
 	return map[string][]string{
@@ -65,8 +65,8 @@ False, DrainError: pods are left`, "owners of pre-terminate hooks, which wait fo
 Unknown, TargetClusterReplaced or NodesMissingTogether: Millwright concludes nothing about the node; absent otherwise`, ours},
 	{"Machine", "NodeHealthy", openshift, "False, NodeUnhealthy or another reason of [why](../reasons.md): the node is unhealthy since that time, and the machine itself has a health timeout; absent otherwise", ours},
 	{"Machine", "InstanceRecord", both, "True, Recorded: the message is the machine's [record](../record.md)", ours},
-	{"Machine", "PreDrainHookStarted, DrainStarted, VolumeDetachStarted, PreTerminateHookStarted, InstanceDeletionStarted, NodeDeletionStarted", both, `True since that step of the deletion began; absent before that
-InstanceListed, a reason of InstanceDeletionStarted: the infrastructure listed the instance at that time. In o, the message is the error of a failing termination`, ours},
+	{"Machine", "PreDrainHookStarted, DisruptionBudgetStarted, DrainStarted, VolumeDetachStarted, PreTerminateHookStarted, InstanceDeletionStarted, NodeDeletionStarted", both, `True since that step of the deletion began; absent before that
+InstanceListed, a reason of InstanceDeletionStarted: the infrastructure listed the instance at that time. In o, the message is the error of a failing termination, or the [disruption budget](../disruption-budgets.md) that the deletion waits for`, ours},
 	{"Machine", "*(those of the node)*", gardener, "copies of the node's conditions", theirs},
 	{"MachineSet", "Ready", openshift, `True: all wanted machines exist and are available
 False, MachinesUnavailable

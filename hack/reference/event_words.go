@@ -84,6 +84,7 @@ var eventGroups = []group{
 		{"DrainSucceeded", normal, openshift, "The drain is complete.", nothing},
 		{"DrainBlocked", normal, openshift, "A pre-drain hook blocks the deletion.", "wait for the owner of the hook"},
 		{"DrainRequeued", normal, openshift, "Pods cannot leave the node. The message names them.", why},
+		{"DisruptionDelayed", normal, both, "A [disruption budget](../disruption-budgets.md) does not permit the drain, the update in place or the reboot of the machine yet. The note names the budget and the limit.", "wait, or change the budget"},
 		{"DrainObstacle", warning, both, "The drain begins and has obstacles: a budget that allows no eviction, several budgets for one pod, or data or volumes that exist only on the node.", "change the budget, or move the pods"},
 		{"DrainAbandoned", warning, both, "The instance was terminated with pods left on its node, because its termination deadline had passed, or because the cluster gave no usable answer during a forced deletion.", "find out whether a workload lost data"},
 		{"HookPending", warning, openshift, "A hook has blocked the deletion for longer than `--hook-report-after` (default: 1 hour).", "ask the owner of the hook, which the message names"},

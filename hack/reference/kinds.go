@@ -17,13 +17,22 @@ type kind struct {
 	apiext.CustomResourceDefinition
 	// copied is true for a CRD that another project publishes. The page does not repeat its descriptions.
 	copied bool
+	// folder has the CRD.
+	folder string
 }
 
-// readKinds reads the CRDs of a folder, sorted by group and plural.
-func readKinds(dir string) ([]kind, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*_*.yaml"))
-	if err != nil {
-		return nil, fmt.Errorf("looking for CRDs: %w", err)
+// crdFolders are the folders with CRDs.
+var crdFolders = []string{"config/crd", "config/disruption-budgets"}
+
+// readKinds reads the CRDs of the repository at root, sorted by group and plural.
+func readKinds(root string) ([]kind, error) {
+	var files []string
+	for _, dir := range crdFolders {
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*_*.yaml"))
+		if err != nil {
+			return nil, fmt.Errorf("looking for CRDs: %w", err)
+		}
+		files = append(files, found...)
 	}
 	var out []kind
 	for _, file := range files {
@@ -31,7 +40,7 @@ func readKinds(dir string) ([]kind, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading a CRD: %w", err)
 		}
-		k := kind{copied: strings.HasPrefix(string(raw), "# Copied by")}
+		k := kind{copied: strings.HasPrefix(string(raw), "# Copied by"), folder: "config/" + filepath.Base(filepath.Dir(file))}
 		if err := yaml.UnmarshalStrict(raw, &k.CustomResourceDefinition); err != nil {
 			return nil, fmt.Errorf("decoding %s: %w", file, err)
 		}

@@ -34,7 +34,7 @@ func write(root string) error {
 
 // pages returns the texts by their file names.
 func pages(root string) (map[string]string, error) {
-	kinds, err := readKinds(filepath.Join(root, "config", "crd"))
+	kinds, err := readKinds(root)
 	if err != nil {
 		return nil, err
 	}

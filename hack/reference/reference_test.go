@@ -17,7 +17,7 @@ const root = "../.."
 
 func kindsOf(t *testing.T) []kind {
 	t.Helper()
-	kinds, err := readKinds(filepath.Join(root, "config", "crd"))
+	kinds, err := readKinds(root)
 	if err != nil {
 		t.Fatal(err)
 	}

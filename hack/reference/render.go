@@ -10,7 +10,7 @@ import (
 // kindPage returns the page of a kind.
 func kindPage(k kind) string {
 	var b strings.Builder
-	source := "config/crd/" + strings.TrimSuffix(k.page(), ".md") + ".yaml"
+	source := k.folder + "/" + strings.TrimSuffix(k.page(), ".md") + ".yaml"
 	fmt.Fprintf(&b, mark, source)
 	fmt.Fprintf(&b, "# %s (%s/%s)\n\n%s\n\n", k.Spec.Names.Kind, k.Spec.Group, k.version().Name, k.about())
 	b.WriteString(facts(k))

@@ -109,6 +109,11 @@ With the machine controller of a cloud, the account ` + "`machine-controller`" +
 (` + "`config/manager/machine-controller/rights`" + `). The rights for claims of addresses on vSphere are in ` + "`config/rbac/vsphere`" + `.
 Apply them if you use [static addresses](../providers/vsphere.md#static-addresses).
 
+## Disruption budgets
+
+The manifest ` + "`config/disruption-budgets/rights.yaml`" + ` is optional, like the [kind](../disruption-budgets.md). With it, machine controllers may get and list
+MachineDisruptionBudgets of the cluster and patch their status, and the account ` + "`machine-controller`" + ` may get MachineSets and MachineDeployments of the control namespace.
+
 ## termination-handler
 
 The account ` + "`machine-api-termination-handler`" + ` of the DaemonSet has the rights that the cluster grants it: to get its node, and to patch the status of the node.

@@ -1,6 +1,6 @@
 // Package plugin is the kubectl plugin. The development tool millwright has the same commands. The plugin reads
-// clusters with the rights of the user. The commands of rollout write one field of one deployment each. The page of ui
-// writes if the user allows actions.
+// clusters with the rights of the user. The commands of rollout write one field of one deployment each. The commands stop and
+// resume create and delete a disruption budget. The page of ui writes if the user allows actions.
 package plugin
 
 import (

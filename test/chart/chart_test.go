@@ -176,6 +176,8 @@ func TestValues(t *testing.T) {
 		{reason: "no metrics", values: "{metrics: {enabled: false}}", gone: []string{"Service x/machineset-controller-metrics"}, args: []string{"--metrics-bind-address=0"}, noArgs: []string{"--metrics-secure=true"}},
 		{reason: "readers", values: "{metrics: {readers: [{name: prometheus, namespace: monitoring}]}}", there: []string{"ClusterRoleBinding /millwright-metrics-reader"}},
 		{reason: "no network policies", values: "{networkPolicy: {enabled: false}}", gone: []string{"NetworkPolicy x/millwright-deny"}},
+		{reason: "disruption budgets", values: "{disruptionBudgets: {enabled: true}}", there: []string{"CustomResourceDefinition /machinedisruptionbudgets.millwright.dev", "ClusterRoleBinding /millwright-disruption-budgets", "RoleBinding x/millwright-disruption-budgets"}},
+		{reason: "no disruption budgets", values: "{}", gone: []string{"CustomResourceDefinition /machinedisruptionbudgets.millwright.dev", "ClusterRole /millwright-disruption-budgets"}},
 		{reason: "no CRDs", values: "{crds: {install: false}}", gone: []string{"CustomResourceDefinition /machines.machine.openshift.io"}},
 		{reason: "image by tag", values: "{image: {repository: r.example/m, tag: v1}}", image: "r.example/m:v1"},
 		{reason: "image by digest", values: "{image: {tag: v1, digest: 'sha256:" + strings.Repeat("0", 64) + "'}}", image: "millwright-controllers@sha256:" + strings.Repeat("0", 64)},

@@ -22,7 +22,7 @@
 {{- $program := dig "metadata" "labels" "app.kubernetes.io/name" $o.metadata.name $o -}}
 {{- if eq $o.kind "Namespace" -}}
 {{- else if eq $o.kind "CustomResourceDefinition" -}}
-  {{- if and $v.crds.install (ternary (has "machine.sapcloud.io" $v.apis) $openshift (eq $o.spec.group "machine.sapcloud.io")) }}true{{ end -}}
+  {{- if and $v.crds.install (or (eq $o.spec.group "millwright.dev") (ternary (has "machine.sapcloud.io" $v.apis) $openshift (eq $o.spec.group "machine.sapcloud.io"))) }}true{{ end -}}
 {{- else if or (hasSuffix "WebhookConfiguration" $o.kind) (eq $o.metadata.name "machine-api-operator-webhook") -}}
   {{- if and $openshift $v.webhooks.enabled }}true{{ end -}}
 {{- else if and (eq $program "machine-controller-kubemark") (not (include "millwright.kubemark" .root)) -}}

@@ -36,6 +36,8 @@ func Build(root string) (map[string]string, error) {
 		"dashboards.yaml":  b.kustomize("config/dashboards"),
 		"monitors.yaml":    b.file("config/servicemonitor/monitors.yaml"),
 		"certificate.yaml": b.file("config/webhook/cert-manager/certificate.yaml"),
+
+		"disruption-budgets.yaml": b.kustomize("config/disruption-budgets"),
 	} {
 		all[chartFiles+name] = generated + text
 	}

@@ -64,6 +64,7 @@ func TestBuild(t *testing.T) {
 		"charts/millwright/files/dashboards.yaml":                 "kind: ConfigMap",
 		"charts/millwright/files/monitors.yaml":                   "kind: ServiceMonitor",
 		"charts/millwright/files/certificate.yaml":                "kind: Certificate",
+		"charts/millwright/files/disruption-budgets.yaml":         "name: machinedisruptionbudgets.millwright.dev",
 	} {
 		if !strings.Contains(all[name], part) {
 			t.Errorf("%s has no %q", name, part)

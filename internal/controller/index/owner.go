@@ -17,6 +17,10 @@ const (
 	NoOwner = "none"
 )
 
+// Sibling is the same index in the cache of machine controllers. It is not [Owner], which set controllers of the same process
+// register.
+const Sibling = "millwright.sibling"
+
 // OwnerKeys computes [Owner]. It serves indexes over other kinds as well.
 func OwnerKeys(o client.Object) []string {
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {

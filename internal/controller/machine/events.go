@@ -26,6 +26,7 @@ func (t eventReporter[M]) report(ctx context.Context, before M, out lifecycle.Ou
 	for _, e := range append(t.Dialect.Events(before, t.m, out), t.instanceEvents()...) {
 		t.event(e.Type, e.Reason, e.Action, e.Note)
 	}
+	t.budgetEvents(out)
 	t.mem.heard(out)
 	log := learned(t.log, t.was, t.Dialect.View(t.m))
 	for _, d := range out.Steps {

@@ -46,6 +46,8 @@ type remembered struct {
 	reboot lifecycle.Rebooting
 	token  tokenState
 	upkeep lifecycle.Upkeep
+	// permitted is when the disruption budgets last permitted the disruption of the machine; zero: they did not.
+	permitted time.Time
 	// The memory's lock guards the rest: other workers read it.
 
 	instance instance

@@ -40,6 +40,8 @@ type Options[M client.Object] struct {
 	// Nodes is the cluster that the machines join; nil when they join none.
 	Nodes    *node.Cluster
 	Recorder events.EventRecorder
+	// Budgets are the disruption budgets; nil: the control cluster has none.
+	Budgets Budgets
 	// Metrics and Tracer may be nil.
 	Metrics *Metrics
 	Tracer  Tracer
@@ -136,6 +138,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.world.Requests = p.mem.lastRequest.known(p.view.Recorded.Requests)
 	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.reported.preserveFault
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
+	p.world.Disruption = lifecycle.Disruption{Governed: p.Budgets != nil, Permitted: !p.mem.permitted.IsZero()}
 	ctx = pace.WithClass(ctx, lifecycle.Turn(p.view, p.memory.shortages.any()))
 	p.observe(ctx)
 	p.world.Token = p.token().state()
@@ -196,6 +199,8 @@ func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 		p.onNode(func(t *target[M]) lifecycle.Node { return t.live(ctx) })
 	case lifecycle.QuestionGroup:
 		p.world.MayFail = p.otherMachines().mayFail(ctx, p.m)
+	case lifecycle.QuestionDisruption:
+		p.world.Disruption = permitAsker[M]{p}.permit(ctx, lifecycle.DisruptingNothing)
 	}
 }
 
@@ -222,6 +227,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 	if err != nil {
 		return 0, err
 	}
+	permitAsker[M]{p}.settle(ctx, out)
 	p.eventReporter().report(ctx, before, out)
 	return out.After, client.IgnoreNotFound(p.world.Preserving.Err) // a node that was deleted needs no preserving
 }

@@ -124,8 +124,8 @@ type reported struct {
 	account string
 	// refusal is why the machine could not be saved, and when that was reported.
 	refusal lifecycle.Retry
-	// overdue is what was last reported to be overdue.
-	overdue string
+	// overdue is what was last reported to be overdue, budget which disruption budget the machine waits for.
+	overdue, budget string
 }
 
 // news reports whether d is overdue and that was not reported before.

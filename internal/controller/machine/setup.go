@@ -77,6 +77,9 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
 	}
 	b = b.WatchesRawSource(enqueue.Corrections(r.Clock, Corrections[M]{r}.Look))
+	if r.Budgets != nil {
+		b = b.WatchesRawSource(enqueue.Corrections(r.Clock, r.Budgets.Due))
+	}
 	if s.Target != nil {
 		for _, o := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &storagev1.VolumeAttachment{}, &policyv1.PodDisruptionBudget{}} {
 			b = b.WatchesRawSource(source.Kind(s.Target, o, r.Nodes.Deletions.Watched(wakes)))

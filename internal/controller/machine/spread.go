@@ -11,9 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// SiblingIndex is the index over machines by the UID of their controller. It is not
-// [index.Owner], which set controllers of the same process register.
-const SiblingIndex = "millwright.sibling"
+// SiblingIndex is the index over machines by the UID of their controller.
+const SiblingIndex = index.Sibling
 
 // placed is the owner of a machine, and the place where its instance is, or is requested.
 type placed struct {

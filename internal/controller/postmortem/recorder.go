@@ -23,6 +23,12 @@ import (
 // +kubebuilder:rbac:groups="",namespace=millwright-system,resources=configmaps,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups="",namespace=millwright-system,resources=events,verbs=list
 
+// Request is a pending certificate request in a record.
+type Request = postmortem.Request
+
+// DefaultPolicy is the default limit of records.
+func DefaultPolicy() postmortem.Policy { return postmortem.DefaultPolicy() }
+
 // Options are what a [Recorder] is made of.
 type Options[M client.Object] struct {
 	Dialect dialect.Machines[M]

@@ -137,6 +137,9 @@ func world(r *rand.Rand) lifecycle.World {
 	if err := failure(r); err != nil {
 		w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: Now, Failures: 1 + r.Intn(3)}
 	}
+	if r.Intn(6) == 0 {
+		w.Disruption = lifecycle.Disruption{Governed: true, Asked: true, Permitted: r.Intn(2) == 0, Message: "disruption budget a is paused", After: time.Minute}
+	}
 	return w
 }
 

@@ -39,6 +39,8 @@ func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.
 		e.Type = corev1.EventTypeWarning
 	}
 	switch {
+	case o.Reason == lifecycle.ReasonDisruptionBudget:
+		return nil // the machine controller reports it for both APIs
 	case o.Decision.TargetDistrusted():
 		return []dialect.Event{{Type: corev1.EventTypeWarning, Reason: string(o.Reason), Action: "Watch", Note: is.Description}}
 	case lifecycle.Contradicts(is.Description):

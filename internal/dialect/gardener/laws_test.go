@@ -24,6 +24,7 @@ func TestMachineLaws(t *testing.T) {
 		Dialect:   gardener.Machines{Defaults: gardener.StandardDefaults()},
 		Prepare:   prepareWhole,
 		Finalizer: "machine.sapcloud.io/machine-controller-manager",
+		Objects:   4000, // of 2,000, none is preserved with a node that has to be drained
 		Owned: []string{
 			"metadata.labels[node]",
 			"metadata.annotations[millwright.dev/origin]", "metadata.annotations[millwright.dev/reboot]",

@@ -273,6 +273,8 @@ func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
 	switch o.Reason {
 	case lifecycle.ReasonDraining:
 		return say(v1alpha1.MachineStateProcessing, "Drain is not done yet: "+o.Message+". Will retry in next sync. Initiate node drain")
+	case lifecycle.ReasonDisruptionBudget:
+		return say(v1alpha1.MachineStateProcessing, "Waits for "+o.Message+". Initiate node drain")
 	case lifecycle.ReasonDeletionNeedsHelp:
 		return say(v1alpha1.MachineStateFailed, coded(o.Err)+". Now, getting VM Status")
 	case lifecycle.ReasonContradicted:

@@ -38,7 +38,7 @@ func TestMachineLaws(t *testing.T) {
 			"status.addresses", "status.nodeRef", "status.phase", "status.lastUpdated", "status.providerStatus",
 			"status.errorReason", "status.errorMessage",
 			"status.conditions[InstanceExists]", "status.conditions[Drainable]", "status.conditions[Terminable]", "status.conditions[Drained]", "status.conditions[NodeExists]", "status.conditions[InstanceRecord]", "status.conditions[NodeHealthy]",
-			"status.conditions[PreDrainHookStarted]", "status.conditions[DrainStarted]",
+			"status.conditions[PreDrainHookStarted]", "status.conditions[DisruptionBudgetStarted]", "status.conditions[DrainStarted]",
 			"status.conditions[VolumeDetachStarted]", "status.conditions[PreTerminateHookStarted]",
 			"status.conditions[InstanceDeletionStarted]", "status.conditions[NodeDeletionStarted]",
 		},

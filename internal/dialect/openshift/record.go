@@ -276,7 +276,7 @@ func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	}
 	c := &machinev1.Condition{Type: machinev1.MachineDrained, Status: corev1.ConditionTrue, Message: "Drain finished successfully"}
 	switch {
-	case o.Reason == lifecycle.ReasonDrainBlockedHook:
+	case o.Reason == lifecycle.ReasonDrainBlockedHook, o.Reason == lifecycle.ReasonDisruptionBudget:
 		return nil
 	case o.Reason == lifecycle.ReasonDraining, o.World.Drain.Result != nil && !o.World.Drain.Result.Done:
 		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.MachineDrainError

@@ -36,6 +36,9 @@ func recordStarted(m *machinev1.Machine, o lifecycle.Outcome) {
 		if b.Step == lifecycle.DeletionInstance && o.Reason == lifecycle.ReasonTerminateFailed {
 			c.Message = notDeleted + ": " + o.Message
 		}
+		if b.Step == lifecycle.DeletionBudget && o.Reason == lifecycle.ReasonDisruptionBudget {
+			c.Message = "Waits for " + o.Message
+		}
 		setCondition(m, c, b.At)
 	}
 }

@@ -125,9 +125,9 @@ func quote(s postmortem.Statement) []Cause {
 // latest returns the object's own statements about its problem, the most significant first: a final error,
 // the latest failure, the current wait.
 func (f *MachineFacts) latest() []Cause {
-	for _, about := range []string{postmortem.ErrorStatement, postmortem.OperationStatement, "condition InstanceDeletionStarted", "condition Drained", "condition InstanceExists"} {
+	for _, about := range []string{postmortem.ErrorStatement, postmortem.OperationStatement, "condition InstanceDeletionStarted", budgetStatement, "condition Drained", "condition InstanceExists"} {
 		s := f.said(about)
-		trivial := s.Status == string(corev1.ConditionTrue) && about != "condition InstanceDeletionStarted" || s.Status == successful || s.Status == processing && f.View.Deleted.IsZero()
+		trivial := s.Status == string(corev1.ConditionTrue) && about != "condition InstanceDeletionStarted" && about != budgetStatement || s.Status == successful || s.Status == processing && f.View.Deleted.IsZero()
 		if s.Message == "" || trivial {
 			continue
 		}
@@ -138,6 +138,9 @@ func (f *MachineFacts) latest() []Cause {
 	}
 	return nil
 }
+
+// budgetStatement says which disruption budget the machine waits for.
+const budgetStatement = "condition DisruptionBudgetStarted"
 
 // contradicted returns the statements recorded when the infrastructure's answer contradicts other facts.
 func (f *MachineFacts) contradicted() []Cause {

@@ -99,6 +99,7 @@ func (q *input) world() lifecycle.World {
 		return w
 	}
 	w.Removal.Err = q.Failure.Err
+	w.Disruption = lifecycle.Disruption{Governed: q.View.AwaitsBudget(), Asked: true}
 	if !q.View.Since(lifecycle.DeletionInstance).IsZero() || q.NodeLooked && q.Node == nil && q.View.Stage == lifecycle.StageDeleting {
 		w.Removal.State = lifecycle.RemovalUnderway
 	}

@@ -32,7 +32,7 @@ func (q *input) going() string {
 }
 
 var steps = map[lifecycle.DeletionStep]string{
-	lifecycle.DeletionPreDrainHook: "held by a hook", lifecycle.DeletionDrain: "in its drain", lifecycle.DeletionVolumeDetach: "with no pods left",
+	lifecycle.DeletionPreDrainHook: "held by a hook", lifecycle.DeletionBudget: "held by a disruption budget", lifecycle.DeletionDrain: "in its drain", lifecycle.DeletionVolumeDetach: "with no pods left",
 	lifecycle.DeletionPreTerminateHook: "held by a hook", lifecycle.DeletionInstance: "in the removal of its instance", lifecycle.DeletionNode: "in the removal of its node",
 }
 
@@ -51,6 +51,8 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		return hooked(d.Reason, q.View.Deletion.PreDrain)
 	case lifecycle.ReasonTerminateHook:
 		return hooked(d.Reason, q.View.Deletion.PreTerminate)
+	case lifecycle.ReasonDisruptionBudget:
+		f.key = string(d.Reason)
 	case lifecycle.ReasonDraining:
 		return q.draining()
 	case lifecycle.ReasonTerminateFailed:

@@ -118,6 +118,7 @@ const (
 	ReasonReleased          Reason = "Released"
 	ReasonDeleting          Reason = "Deleting"
 	ReasonDrainBlockedHook  Reason = "PreDrainHookPresent"
+	ReasonDisruptionBudget  Reason = "MachineDisruptionBudget"
 	ReasonDraining          Reason = "Draining"
 	ReasonTerminateHook     Reason = "PreTerminateHookPresent"
 	ReasonTerminating       Reason = "Terminating"
@@ -178,6 +179,8 @@ const (
 	QuestionNode Question = "Node"
 	// AskGroup: whether the machine's group allows it to fail, which is World.MayFail.
 	QuestionGroup Question = "Group"
+	// QuestionDisruption: whether the disruption budgets permit it, which is World.Disruption.
+	QuestionDisruption Question = "Disruption"
 )
 
 // Needs returns the question that has to be answered before the decision about m is carried out; empty: none.
@@ -191,6 +194,8 @@ func (d Decision) Needs(m Machine) Question {
 		return QuestionNode
 	case d.Reason == ReasonFailureWithheld:
 		return QuestionGroup
+	case d.Reason == ReasonDisruptionBudget:
+		return QuestionDisruption
 	}
 	return ""
 }

@@ -164,6 +164,8 @@ type World struct {
 	// Reboot is what this process knows of the last reboot, stored or not; its Request, Until and For are
 	// unset. The zero value: no reboot.
 	Reboot Rebooting
+	// Disruption is the answer of the disruption budgets. It is looked up only when a decision requires it.
+	Disruption Disruption
 	// MayFail says that an unhealthy machine may be set to Failed now. It is looked up only when a decision
 	// requires it ([Decision.Needs]).
 	MayFail bool

@@ -35,6 +35,7 @@ var life = []check{
 	nodeStale,
 	markDue,
 	updateAnswered,
+	updateHeld,
 	updateDrain,
 	updateUnderway,
 	updateMissed,

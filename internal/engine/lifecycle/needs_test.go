@@ -28,6 +28,7 @@ func TestNeeds(t *testing.T) {
 		"its pods are asked to go":     {lifecycle.Decision{Step: lifecycle.Drain}, leaving(), ""},
 		"a person has them forced off": {lifecycle.Decision{Step: lifecycle.Drain, Force: true}, hurried, ""},
 		"its group may not let it":     {lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonFailureWithheld}, machine(), lifecycle.QuestionGroup},
+		"a budget may not permit it":   {lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonDisruptionBudget}, leaving(), lifecycle.QuestionDisruption},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.d.Needs(c.m); got != c.want {

@@ -145,6 +145,9 @@ func rebootAsked(q input) *Decision {
 	if !r.open(q.now, q.w.Session.RebootPower) || !q.rebootable() || q.recovered() || q.rebootRest() > 0 {
 		return nil
 	}
+	if r.Current() == "" && !permitted(q) {
+		return askPermit(q)
+	}
 	return &Decision{
 		Step: Reboot, Reason: ReasonRebootAsked,
 		Message: fmt.Sprintf("a health check requested a reboot at %s", r.Request),

@@ -19,6 +19,7 @@ var removal = []check{
 	preDrainHook,
 	targetReplaced,
 	nodeDoubted,
+	budgetHolds,
 	drainDue,
 	preTerminateHook,
 	unreachable,
@@ -130,14 +131,14 @@ func (q input) gone() bool {
 }
 
 func (q input) force() bool {
-	overdue := q.p.Drain.Timeout > 0 && q.left(q.m.Deleted, q.p.Drain.Timeout) < 0
+	overdue := q.p.Drain.Timeout > 0 && q.left(drainSince(q), q.p.Drain.Timeout) < 0
 	return q.m.Deletion.Force || overdue || q.helpless()
 }
 
 func (q input) drainAfter() time.Duration {
 	after := q.w.Drain.Result.Next
 	if q.p.Drain.Timeout > 0 {
-		if left := q.left(q.m.Deleted, q.p.Drain.Timeout); left > 0 && (after == 0 || left < after) {
+		if left := q.left(drainSince(q), q.p.Drain.Timeout); left > 0 && (after == 0 || left < after) {
 			after = left + time.Second
 		}
 	}

@@ -13,6 +13,8 @@ type DeletionStep string
 const (
 	// DeletionPreDrainHook: it waits for the owners of pre-drain hooks.
 	DeletionPreDrainHook DeletionStep = "PreDrainHook"
+	// DeletionBudget: it waits for the permit of disruption budgets.
+	DeletionBudget DeletionStep = "DisruptionBudget"
 	// DeletionDrain: pods have to leave the node.
 	DeletionDrain DeletionStep = "Drain"
 	// DeletionVolumeDetach: they have left, and their volumes are still attached.
@@ -27,11 +29,11 @@ const (
 
 // DeletionSteps are all of them, in order.
 var DeletionSteps = []DeletionStep{
-	DeletionPreDrainHook, DeletionDrain, DeletionVolumeDetach, DeletionPreTerminateHook, DeletionInstance, DeletionNode,
+	DeletionPreDrainHook, DeletionBudget, DeletionDrain, DeletionVolumeDetach, DeletionPreTerminateHook, DeletionInstance, DeletionNode,
 }
 
 var deletionWords = map[DeletionStep]string{
-	DeletionPreDrainHook: "pre-drain hooks", DeletionDrain: "drain", DeletionVolumeDetach: "volume detachment",
+	DeletionPreDrainHook: "pre-drain hooks", DeletionBudget: "disruption budgets", DeletionDrain: "drain", DeletionVolumeDetach: "volume detachment",
 	DeletionPreTerminateHook: "pre-terminate hooks", DeletionInstance: "instance deletion", DeletionNode: "node deletion",
 }
 
@@ -137,6 +139,8 @@ func (o Outcome) stands() DeletionStep {
 	switch o.Reason {
 	case ReasonDrainBlockedHook:
 		return DeletionPreDrainHook
+	case ReasonDisruptionBudget:
+		return DeletionBudget
 	case ReasonDraining:
 		if d := o.World.Drain.Result; d != nil && d.OnlyVolumes() {
 			return DeletionVolumeDetach

@@ -38,6 +38,9 @@ func markDue(q input) *Decision {
 	if due == u.Mark {
 		return nil
 	}
+	if due == inplace.MarkSelected && !permitted(q) {
+		return askPermit(q) // the timeout of the drain counts from this mark
+	}
 	d := &Decision{Step: MarkUpdate, Reason: noted[due], Mark: due}
 	switch due {
 	case inplace.MarkDrained, inplace.MarkReady:
@@ -91,6 +94,11 @@ func updateDrain(q input) *Decision {
 		Step: Await, Reason: ReasonUpdateDraining, Stage: StageRunning,
 		Message: q.w.Drain.Result.Message, After: q.updateDrainAfter(),
 	}
+	return unlessUnwell(q, d)
+}
+
+// unlessUnwell returns d, a wait of a machine that does its work, or the decision about its health.
+func unlessUnwell(q input, d *Decision) *Decision {
 	for _, ill := range []check{notYetHealthy, unhealthy} {
 		h := ill(q)
 		if h != nil && h.Waits() {

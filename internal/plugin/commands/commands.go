@@ -4,9 +4,10 @@ package commands
 import (
 	"github.com/millwright-dev/millwright/internal/plugin"
 	"github.com/millwright-dev/millwright/internal/plugin/period"
+	"github.com/millwright-dev/millwright/internal/plugin/stop"
 	"github.com/millwright-dev/millwright/internal/plugin/top"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 )
 
 // More are these commands.
-var More = []plugin.Command{top.Command, ui.Command, period.Command}
+var More = []plugin.Command{top.Command, ui.Command, period.Command, stop.Stop, stop.Resume}

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/millwright-dev/millwright/internal/controller/csr"
+	"github.com/millwright-dev/millwright/internal/controller/disruption"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
@@ -83,6 +84,7 @@ func sources() []source {
 		{"internal/controller/machineset", []string{manager}, func(r prometheus.Registerer) error { return r.Register(machineset.NewStaleMachines()) }},
 		{"internal/controller/machinehealthcheck", []string{manager}, either(machinehealthcheck.NewMetrics)},
 		{"internal/controller/machine", []string{machines}, must(func(r prometheus.Registerer) { machine.NewMetrics(r) })},
+		{"internal/controller/disruption", []string{machines}, must(func(r prometheus.Registerer) { disruption.NewMetrics(r) })},
 		{"internal/controller/csr", []string{machines}, either(csr.NewMetrics)},
 		{"internal/controller/orphan", []string{machines}, either(orphan.NewMetrics)},
 		{"provider/decorate", []string{machines}, func(r prometheus.Registerer) error {

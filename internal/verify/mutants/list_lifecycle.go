@@ -71,8 +71,8 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/drain-forced-at-half", File: "remove.go", Func: "input.force",
-		From:      "q.left(q.m.Deleted, q.p.Drain.Timeout) < 0",
-		To:        "q.left(q.m.Deleted, q.p.Drain.Timeout/2) < 0",
+		From:      "q.left(drainSince(q), q.p.Drain.Timeout) < 0",
+		To:        "q.left(drainSince(q), q.p.Drain.Timeout/2) < 0",
 		Statement: 4, Note: "a drain is forced after half of the drain timeout",
 	},
 	{

@@ -87,6 +87,8 @@ var rooms = []room{
 	{"approval", "internal/engine/approval", []string{"internal/controller/csr"}},
 	{"connectivity", "internal/engine/connectivity", []string{"internal/engine/lifecycle", "internal/engine/health", machineShell}},
 	{"choice", "internal/engine/choice", []string{machineShell}},
+	{"disruption", "internal/engine/disruption", []string{"internal/controller/disruption"}},
+	{"ledger", "internal/controller/disruption", nil},
 	{"interruption", "internal/engine/interruption", []string{"internal/runtime/termination"}},
 	{"dialect", "internal/dialect", []string{openshift, gardener, machineShell}},
 	{"openshift", openshift, []string{machineShell, "internal/controller/machineset"}},
@@ -137,6 +139,6 @@ func Own() []Mutant {
 	return slices.Concat(
 		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
 		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants, faultMutants, choiceMutants, inplaceMutants,
-		admissionMutants,
+		admissionMutants, disruptionMutants,
 	)
 }

@@ -1,0 +1,110 @@
+package disruption
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
+)
+
+// Use is how much of a budget is in use.
+type Use struct {
+	// Machines is the number of selected machines.
+	Machines int
+	// InUse is the number of permits, for any cause.
+	InUse int
+}
+
+// Ask is a question whether the disruption of a machine may begin.
+type Ask struct {
+	Reason Reason
+	// Holds says that the machine has a permit of this budget already.
+	Holds bool
+	// Ahead is the number of machines that wait for the same permit and have waited longer.
+	Ahead int
+}
+
+// Answer is the answer of one budget.
+type Answer struct {
+	Granted bool
+	// Message says which limit the machine waits for. It does not change while the machine waits for this limit.
+	Message string
+	// Until is when that limit ends by itself; zero if it does not, or if that is unknown.
+	Until time.Time
+}
+
+// Decide answers whether a disruption may begin. A machine with a permit keeps it: what has begun is completed.
+func (b Budget) Decide(now time.Time, u Use, a Ask) Answer {
+	switch {
+	case a.Holds:
+		return Answer{Granted: true}
+	case len(b.faults) > 0:
+		return b.wait("is invalid and permits nothing: "+b.Faults(), time.Time{})
+	case b.paused && a.Reason != v1alpha1.ReasonInterruption:
+		return b.wait("is paused", time.Time{})
+	}
+	l, most, ends := b.tightest(now, a.Reason, u.Machines)
+	switch {
+	case l == nil, u.InUse+a.Ahead < most:
+		return Answer{Granted: true}
+	case most == 0 && !ends.IsZero():
+		return b.wait(fmt.Sprintf("permits no %s until %s", words[a.Reason], ends.Format(time.RFC3339)), ends)
+	case most == 0:
+		return b.wait("permits no "+words[a.Reason], ends)
+	}
+	return b.wait(fmt.Sprintf("permits %s at a time, and the machine waits for its turn", counted(most)), ends)
+}
+
+// wait returns a refusal. The text continues the name of the budget.
+func (b Budget) wait(text string, until time.Time) Answer {
+	text = fmt.Sprintf("disruption budget %s %s", b.Name, text)
+	if b.message != "" {
+		text += " (" + b.message + ")"
+	}
+	return Answer{Message: text, Until: until}
+}
+
+// tightest returns the limit that allows the fewest disruptions for the cause now, how many these are, and when the limit ends
+// (zero: it does not); nil: no limit applies. Of limits that allow none, it is the one that ends last.
+func (b Budget) tightest(now time.Time, r Reason, machines int) (tightest *limit, most int, ends time.Time) {
+	for i := range b.limits {
+		l := &b.limits[i]
+		if !l.about(r) {
+			continue
+		}
+		var end time.Time
+		if l.window != nil {
+			if end = l.window.ends(now); end.IsZero() {
+				continue
+			}
+		}
+		n := l.nodes.of(machines)
+		longer := !ends.IsZero() && (end.IsZero() || end.After(ends))
+		if tightest == nil || n < most || n == most && longer {
+			tightest, most, ends = l, n, end
+		}
+	}
+	return tightest, most, ends
+}
+
+// Allowed returns how many disruptions for the cause may exist at the same time; false: any number.
+func (b Budget) Allowed(now time.Time, r Reason, machines int) (n int, limited bool) {
+	if len(b.faults) > 0 || b.paused && r != v1alpha1.ReasonInterruption {
+		return 0, true
+	}
+	l, most, _ := b.tightest(now, r, machines)
+	return most, l != nil
+}
+
+// words are the causes in messages.
+var words = map[Reason]string{
+	"": "disruption of an unknown cause", v1alpha1.ReasonRollout: "rollout", v1alpha1.ReasonRemediation: "remediation", v1alpha1.ReasonScaleDown: "scale-down",
+	v1alpha1.ReasonInterruption: "interruption", v1alpha1.ReasonReboot: "reboot", v1alpha1.ReasonManual: "manual disruption",
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 disruption"
+	}
+	return fmt.Sprintf("%d disruptions", n)
+}

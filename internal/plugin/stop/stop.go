@@ -1,0 +1,152 @@
+// Package stop has the commands that stop all voluntary disruptions of machines, and end that.
+package stop
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
+)
+
+// emergencyStop is the name of the budget that stops all voluntary disruptions.
+const emergencyStop = "emergency-stop"
+
+// command is one of the commands.
+type command struct {
+	genericiooptions.IOStreams
+	config *genericclioptions.ConfigFlags
+	// program is the name of the program for users.
+	program string
+	message string
+	connect func() (client.Client, error)
+	now     func() time.Time
+}
+
+func newCommand(program string, streams genericiooptions.IOStreams) *command {
+	c := &command{IOStreams: streams, config: genericclioptions.NewConfigFlags(true), program: program, now: time.Now}
+	c.connect = func() (client.Client, error) {
+		server, err := connect.Config(c.config)
+		if err != nil {
+			return nil, fmt.Errorf("connect to the cluster: %w", err)
+		}
+		scheme := runtime.NewScheme()
+		if err := v1alpha1.AddToScheme(scheme); err != nil {
+			return nil, err
+		}
+		return client.New(server, client.Options{Scheme: scheme})
+	}
+	return c
+}
+
+// Stop is the command that stops all voluntary disruptions of machines.
+func Stop(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	s := newCommand(program, streams)
+	c := &cobra.Command{
+		Use:   "stop",
+		Short: "Stop all voluntary disruptions of machines: no drain, update in place or reboot begins",
+		Long: `stop creates the MachineDisruptionBudget emergency-stop, which selects all machines of
+both APIs and is paused. From then on no controller begins to drain, update or reboot a
+machine, for any cause: rollouts, health checks, scale-downs and deletions by users wait.
+Disruptions that have begun continue. Forced deletions, and instances whose end the cloud
+has announced, do not wait. '` + program + ` resume' ends the stop.`,
+		Example: "  " + program + ` stop --message "storage is down, see incident 4711"`,
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return s.stop(c.Context()) },
+	}
+	s.config.AddFlags(c.Flags())
+	c.Flags().StringVarP(&s.message, "message", "m", "", "why; it is shown on machines that wait")
+	return c
+}
+
+// Resume is the command that ends the stop.
+func Resume(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	s := newCommand(program, streams)
+	c := &cobra.Command{
+		Use:     "resume",
+		Short:   "End the stop of all voluntary disruptions",
+		Long:    "resume deletes the MachineDisruptionBudget emergency-stop. Other budgets still hold.",
+		Example: "  " + program + " resume",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return s.resume(c.Context()) },
+	}
+	s.config.AddFlags(c.Flags())
+	return c
+}
+
+// stop creates the budget, or pauses the existing one.
+func (s *command) stop(ctx context.Context) error {
+	c, err := s.connect()
+	if err != nil {
+		return err
+	}
+	want := &v1alpha1.MachineDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: emergencyStop},
+		Spec:       v1alpha1.MachineDisruptionBudgetSpec{Paused: true, Message: s.message},
+	}
+	err = c.Create(ctx, want)
+	if apierrors.IsAlreadyExists(err) {
+		err = s.stopAgain(ctx, c)
+	}
+	if err != nil {
+		return unserved(fmt.Errorf("create the disruption budget %s: %w", emergencyStop, err))
+	}
+	return s.say("machinedisruptionbudget/%s: no voluntary disruption of machines begins until you run '%s resume'", emergencyStop, s.program)
+}
+
+// stopAgain pauses the budget of an earlier stop, for all machines.
+func (s *command) stopAgain(ctx context.Context, c client.Client) error {
+	b := &v1alpha1.MachineDisruptionBudget{}
+	if err := c.Get(ctx, client.ObjectKey{Name: emergencyStop}, b); err != nil {
+		return err
+	}
+	before := b.DeepCopy()
+	b.Spec.Paused, b.Spec.Selector = true, metav1.LabelSelector{}
+	if s.message != "" {
+		b.Spec.Message = s.message
+	}
+	return c.Patch(ctx, b, client.MergeFrom(before))
+}
+
+// resume deletes the budget. It says how long the stop lasted.
+func (s *command) resume(ctx context.Context) error {
+	c, err := s.connect()
+	if err != nil {
+		return err
+	}
+	b := &v1alpha1.MachineDisruptionBudget{}
+	err = c.Get(ctx, client.ObjectKey{Name: emergencyStop}, b)
+	if err == nil {
+		err = c.Delete(ctx, b)
+	}
+	if apierrors.IsNotFound(err) {
+		return s.say("machinedisruptionbudget/%s does not exist: voluntary disruptions are not stopped", emergencyStop)
+	}
+	if err != nil {
+		return unserved(fmt.Errorf("delete the disruption budget %s: %w", emergencyStop, err))
+	}
+	return s.say("machinedisruptionbudget/%s deleted after %s", emergencyStop, s.now().Sub(b.CreationTimestamp.Time).Round(time.Second))
+}
+
+func (s *command) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(s.Out, format+"\n", args...)
+	return err
+}
+
+// unserved says what to do if the cluster does not have the kind.
+func unserved(err error) error {
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("%w; install disruption budgets first: kubectl apply -k config/disruption-budgets", err)
+	}
+	return err
+}
