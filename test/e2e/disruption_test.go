@@ -144,7 +144,7 @@ func TestDisruptionBudgets(t *testing.T) {
 	victim := victims[0].Name
 	kubectl(t, g.Fleet, "", "delete", "--wait=false", "-n", fleet.GardenerNamespace, "machines.machine.sapcloud.io/"+victim)
 	kubectl(t, g.Fleet, "", "scale", "-n", fleet.OpenShiftNamespace, "machinesets.machine.openshift.io/mill-worker-a", "--replicas=2")
-	const wait = "Waits for disruption budget emergency-stop is paused (storage is down)"
+	const wait = "Waits for machine disruption budget emergency-stop, which is paused (storage is down)"
 	for _, d := range dialects {
 		eventually(t, "a machine of "+d.name+" waits", func(context.Context) (string, error) {
 			said := kubectl(t, g.Fleet, "", "get", "-n", d.namespace, d.machines(), "-o", "jsonpath={.items[*].status}")
@@ -154,7 +154,7 @@ func TestDisruptionBudgets(t *testing.T) {
 			return "", nil
 		})
 	}
-	if said := g.plugin("why", "machine/"+victim, "-n", fleet.GardenerNamespace); !strings.Contains(said, "a disruption budget of machines does not permit its drain yet") || !strings.Contains(said, "emergency-stop is paused (storage is down)") {
+	if said := g.plugin("why", "machine/"+victim, "-n", fleet.GardenerNamespace); !strings.Contains(said, "a machine disruption budget does not permit its drain yet") || !strings.Contains(said, "emergency-stop is paused (storage is down)") {
 		t.Errorf("why says %s", said)
 	}
 	if nodes, err := g.cordonedNodes(t.Context()); err != nil || len(nodes) > 0 {

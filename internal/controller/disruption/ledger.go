@@ -77,7 +77,7 @@ func (l *Ledger[M]) Ask(ctx context.Context, m client.Object, r lifecycle.Permit
 	defer l.mu.Unlock()
 	budgets, err := l.budgets.selecting(ctx, m)
 	if err != nil {
-		return l.failed(m, r.Begun, fmt.Errorf("the disruption budgets, which cannot be read: %w", err))
+		return l.failed(m, r.Begun, fmt.Errorf("the machine disruption budgets, which cannot be read: %w", err))
 	}
 	if len(budgets) == 0 {
 		delete(l.waiting, m.GetUID())
@@ -95,7 +95,7 @@ func (l *Ledger[M]) Ask(ctx context.Context, m client.Object, r lifecycle.Permit
 		}
 		l.budgets.giveBack(ctx, m.GetUID(), taken)
 		if err != nil {
-			return l.failed(m, r.Begun, fmt.Errorf("disruption budget %s, which cannot be written: %w", budgets[i].Name, err))
+			return l.failed(m, r.Begun, fmt.Errorf("machine disruption budget %s, which cannot be written: %w", budgets[i].Name, err))
 		}
 		return l.refused(budgets[i].Name, q, answer)
 	}

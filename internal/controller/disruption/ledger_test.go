@@ -44,7 +44,7 @@ func TestBothAPIsShareABudget(t *testing.T) {
 	} {
 		c.machine.SetUID(types.UID(fmt.Sprintf("%T-%s", c.machine, c.machine.GetName())))
 		got := c.ledger.Ask(t.Context(), c.machine, deletion(c.machine, start))
-		if got.Permitted != c.want || !c.want && !strings.Contains(got.Message, "disruption budget all permits 2 disruptions at a time") {
+		if got.Permitted != c.want || !c.want && !strings.Contains(got.Message, "machine disruption budget all, which permits 2 disruptions at a time") {
 			t.Errorf("question %d: %+v", i, got)
 		}
 	}

@@ -45,7 +45,7 @@ func (l *ledger) Due(context.Context) []reconcile.Request { return nil }
 
 // governs gives the rig a ledger that refuses.
 func (g *rig[M]) governs() *ledger {
-	l := &ledger{answer: lifecycle.Disruption{Message: "disruption budget a is paused", After: time.Minute}, held: map[types.UID]bool{}}
+	l := &ledger{answer: lifecycle.Disruption{Message: "machine disruption budget a, which is paused", After: time.Minute}, held: map[types.UID]bool{}}
 	g.r.Budgets = l
 	return l
 }
@@ -77,10 +77,10 @@ func waitsForBudget[M client.Object](t *testing.T, g *rig[M], says func(M) strin
 	if res.RequeueAfter != time.Minute || g.unschedulable() || len(l.asked) != 1 || l.asked[0].Kind != lifecycle.DisruptingDeletion || l.asked[0].Begun {
 		t.Fatalf("again in %v, cordoned %v, asked %+v", res.RequeueAfter, g.unschedulable(), l.asked)
 	}
-	if got := says(g.read()); !strings.Contains(got, "Waits for disruption budget a is paused") {
+	if got := says(g.read()); !strings.Contains(got, "Waits for machine disruption budget a, which is paused") {
 		t.Errorf("the machine says %q", got)
 	}
-	if got := g.told(); !slices.Equal(got, []string{"Normal DisruptionDelayed Waits for disruption budget a is paused"}) {
+	if got := g.told(); !slices.Equal(got, []string{"Normal DisruptionDelayed Waits for machine disruption budget a, which is paused"}) {
 		t.Errorf("told %q", got)
 	}
 	g.written()
@@ -190,7 +190,7 @@ func TestUpdateWaitsForBudget(t *testing.T) {
 	if g.unschedulable() || len(l.asked) == 0 || l.asked[0].Kind != lifecycle.DisruptingUpdate {
 		t.Fatalf("cordoned %v, asked %+v", g.unschedulable(), l.asked)
 	}
-	if got := g.told(); !slices.Contains(got, "Normal DisruptionDelayed Waits for disruption budget a is paused") {
+	if got := g.told(); !slices.Contains(got, "Normal DisruptionDelayed Waits for machine disruption budget a, which is paused") {
 		t.Errorf("told %q", got)
 	}
 	l.answer = lifecycle.Disruption{Permitted: true}

@@ -138,7 +138,7 @@ func world(r *rand.Rand) lifecycle.World {
 		w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: Now, Failures: 1 + r.Intn(3)}
 	}
 	if r.Intn(6) == 0 {
-		w.Disruption = lifecycle.Disruption{Governed: true, Asked: true, Permitted: r.Intn(2) == 0, Message: "disruption budget a is paused", After: time.Minute}
+		w.Disruption = lifecycle.Disruption{Governed: true, Asked: true, Permitted: r.Intn(2) == 0, Message: "machine disruption budget a, which is paused", After: time.Minute}
 	}
 	return w
 }

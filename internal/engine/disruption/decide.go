@@ -52,12 +52,12 @@ func (b Budget) Decide(now time.Time, u Use, a Ask) Answer {
 	case most == 0:
 		return b.wait("permits no "+words[a.Reason], ends)
 	}
-	return b.wait(fmt.Sprintf("permits %s at a time, and the machine waits for its turn", counted(most)), ends)
+	return b.wait(fmt.Sprintf("permits %s at a time: the machine waits for its turn", counted(most)), ends)
 }
 
 // wait returns a refusal. The text continues the name of the budget.
 func (b Budget) wait(text string, until time.Time) Answer {
-	text = fmt.Sprintf("disruption budget %s %s", b.Name, text)
+	text = fmt.Sprintf("machine disruption budget %s, which %s", b.Name, text)
 	if b.message != "" {
 		text += " (" + b.message + ")"
 	}

@@ -135,7 +135,7 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonReleased):                      {Deleting, "{going}: all steps are done, and the object is about to be deleted", wait, true},
 	reasonForeign:                                       {Stuck, "{going}: its instance is terminated, and a finalizer of another program holds the object", "make sure that the program that set it runs; remove the finalizer only if it never will", false},
 	word(lifecycle.ReasonDrainBlockedHook):              {Stuck, "{going}: its drain waits until the pre-drain hook {hook} of {hook owner} is removed", "see what {hook owner} waits for; it removes the hook when it is done", false},
-	word(lifecycle.ReasonDisruptionBudget):              {Stuck, "{going}: a disruption budget of machines does not permit its drain yet", "wait for the budget, or change it: `kubectl get machinedisruptionbudgets`; `kubectl machine resume` ends an emergency stop", false},
+	word(lifecycle.ReasonDisruptionBudget):              {Stuck, "{going}: a machine disruption budget does not permit its drain yet", "wait for the budget, or change it: `kubectl get machinedisruptionbudgets`; `kubectl machine resume` ends an emergency stop", false},
 	word(lifecycle.ReasonNodeUnknown) + "/Deleting":     {Stuck, "{going}: its node cannot be read", "run this with permission to read nodes in the cluster that the machine joins (--target-kubeconfig)", false},
 	word(lifecycle.ReasonDeleting):                      {Deleting, "{going}: its removal has begun, and nothing is recorded that is in the way", wait, true},
 	word(lifecycle.ReasonDeleting) + "/NotBegun":        {Deleting, "{going}: no controller has acted on it yet", wait, true},

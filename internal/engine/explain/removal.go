@@ -32,7 +32,7 @@ func (q *input) going() string {
 }
 
 var steps = map[lifecycle.DeletionStep]string{
-	lifecycle.DeletionPreDrainHook: "held by a hook", lifecycle.DeletionBudget: "held by a disruption budget", lifecycle.DeletionDrain: "in its drain", lifecycle.DeletionVolumeDetach: "with no pods left",
+	lifecycle.DeletionPreDrainHook: "held by a hook", lifecycle.DeletionBudget: "held", lifecycle.DeletionDrain: "in its drain", lifecycle.DeletionVolumeDetach: "with no pods left",
 	lifecycle.DeletionPreTerminateHook: "held by a hook", lifecycle.DeletionInstance: "in the removal of its instance", lifecycle.DeletionNode: "in the removal of its node",
 }
 

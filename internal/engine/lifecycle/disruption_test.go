@@ -19,7 +19,7 @@ func permitted(w *lifecycle.World) {
 	w.Disruption = lifecycle.Disruption{Governed: true, Asked: true, Permitted: true}
 }
 
-const full = "disruption budget a permits 1 disruption at a time, and the machine waits for its turn"
+const full = "machine disruption budget a, which permits 1 disruption at a time: the machine waits for its turn"
 
 func refused(w *lifecycle.World) {
 	w.Disruption = lifecycle.Disruption{Governed: true, Asked: true, Message: full, After: time.Minute}

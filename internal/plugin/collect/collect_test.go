@@ -145,11 +145,11 @@ func machines(t *testing.T) []situation {
 				m.Spec.LifecycleHooks.PreDrain = []machinev1.LifecycleHook{{Name: "EtcdQuorum", Owner: "clusteroperator/etcd"}}
 			}), node("True", "", "", 8*time.Hour))},
 		{name: "machine-budget", ask: machineX, state: explain.Stuck, reason: "MachineDisruptionBudget", objects: list(
-			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(2*time.Hour), conditionO("DisruptionBudgetStarted", corev1.ConditionTrue, "", "Waits for disruption budget production permits no scale-down until 2026-11-30T17:00:00+01:00", 90*time.Minute)),
+			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(2*time.Hour), conditionO("DisruptionBudgetStarted", corev1.ConditionTrue, "", "Waits for machine disruption budget production, which permits no scale-down until 2026-11-30T17:00:00+01:00", 90*time.Minute)),
 			node("True", "", "", 8*time.Hour))},
 		{name: "machine-budget-g", ask: machineY, state: explain.Stuck, reason: "MachineDisruptionBudget", objects: list(class,
 			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(2*time.Hour), startedG(lifecycle.DeletionBudget, 2*time.Hour),
-				operationG("Delete", "Processing", "", "Waits for disruption budget emergency-stop is paused (storage is down). Initiate node drain")), node("True", "", "", 8*time.Hour))},
+				operationG("Delete", "Processing", "", "Waits for machine disruption budget emergency-stop, which is paused (storage is down). Initiate node drain")), node("True", "", "", 8*time.Hour))},
 		{name: "machine-budget-over", ask: machineX, state: explain.Deleting, reason: "Draining", objects: list(
 			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(2*time.Hour), startedO(lifecycle.DeletionBudget, 2*time.Hour), startedO(lifecycle.DeletionDrain, time.Minute)),
 			cordoned(node("True", "", "", 8*time.Hour)), pod("web-1", "n-1", "True", ""))},
