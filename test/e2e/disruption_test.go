@@ -13,8 +13,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,35 +55,15 @@ func newGovernedFleet(t *testing.T) *governedFleet {
 	return g
 }
 
-// install installs the kind, and the rights of the manifest for the user that the machine controller is here.
+// install installs the kind. The machine controllers of a fleet have the rights of the manifest.
 func (g *governedFleet) install() {
 	g.Helper()
-	read := func(name string) []byte {
-		raw, err := config.FS.ReadFile("disruption-budgets/" + name)
-		if err != nil {
-			g.Fatal(err)
-		}
-		return raw
-	}
-	kubectl(g.T, g.Fleet, string(read("millwright.dev_machinedisruptionbudgets.yaml")), "apply", "-f", "-")
-	kubectl(g.T, g.Fleet, "", "wait", "--for=condition=Established", "crd/machinedisruptionbudgets.millwright.dev")
-	roles, err := config.RolesIn(read("rights.yaml"))
+	raw, err := config.FS.ReadFile("disruption-budgets/millwright.dev_machinedisruptionbudgets.yaml")
 	if err != nil {
 		g.Fatal(err)
 	}
-	for i, r := range roles {
-		name := fmt.Sprintf("budgets-%d", i)
-		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: r.Rules}
-		binding := &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "millwright:" + fleet.Machines}},
-		}
-		for _, o := range []client.Object{role, binding} {
-			if err := g.Client.Create(g.Context(), o); err != nil {
-				g.Fatal(err)
-			}
-		}
-	}
+	kubectl(g.T, g.Fleet, string(raw), "apply", "-f", "-")
+	kubectl(g.T, g.Fleet, "", "wait", "--for=condition=Established", "crd/machinedisruptionbudgets.millwright.dev")
 }
 
 // plugin runs `kubectl machine`.
@@ -154,7 +132,7 @@ func TestDisruptionBudgets(t *testing.T) {
 			return "", nil
 		})
 	}
-	if said := g.plugin("why", "machine/"+victim, "-n", fleet.GardenerNamespace); !strings.Contains(said, "a machine disruption budget does not permit its drain yet") || !strings.Contains(said, "emergency-stop is paused (storage is down)") {
+	if said := g.plugin("why", "machine/"+victim, "-n", fleet.GardenerNamespace); !strings.Contains(said, "a machine disruption budget does not permit its drain yet") || !strings.Contains(said, "emergency-stop, which is paused (storage is down)") {
 		t.Errorf("why says %s", said)
 	}
 	if nodes, err := g.cordonedNodes(t.Context()); err != nil || len(nodes) > 0 {

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +42,13 @@ func (f *Fleet) grant(ctx context.Context, program string) error {
 	rules, err := shippedRoles(roles(program))
 	if err != nil {
 		return err
+	}
+	if roles(program) != Sets {
+		budgets, err := budgetRoles()
+		if err != nil {
+			return err
+		}
+		rules = append(rules, budgets...)
 	}
 	if program == Machines && f.options.Backend == "kwok" {
 		rules = append(rules, kwokRole())
@@ -79,6 +88,16 @@ func shippedRoles(folder string) ([]client.Object, error) {
 		out = append(out, roles...)
 	}
 	return out, nil
+}
+
+// budgetRoles are the roles with which machine controllers use disruption budgets, if a user installs their kind.
+func budgetRoles() ([]client.Object, error) {
+	raw, err := config.FS.ReadFile("disruption-budgets/rights.yaml")
+	if err != nil {
+		return nil, err
+	}
+	all, err := rolesIn(raw)
+	return slices.DeleteFunc(all, func(o client.Object) bool { return strings.HasSuffix(o.GetName(), "-view") }), err // it is for users
 }
 
 // rolesIn are the roles of a file, in the form for a fleet.

@@ -3,6 +3,7 @@ package stop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -143,10 +144,12 @@ func (s *command) say(format string, args ...any) error {
 	return err
 }
 
+var errNotInstalled = errors.New("the cluster has no machine disruption budgets: install them with `kubectl apply -k config/disruption-budgets`")
+
 // unserved says what to do if the cluster does not have the kind.
 func unserved(err error) error {
 	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("%w; install disruption budgets first: kubectl apply -k config/disruption-budgets", err)
+		return errNotInstalled
 	}
 	return err
 }
