@@ -85,9 +85,11 @@ func (p *preflighting) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, ok := apis.Of(p.api)
-	if p.api != "" && !ok {
-		return fmt.Errorf("--api: unknown API %q: use %s", p.api, strings.Join(apis.Words(), " or "))
+	var known apis.API
+	if p.api != "" {
+		if known, err = apis.OfFlag(p.api); err != nil {
+			return err
+		}
 	}
 	clusters, _, err := p.connect()
 	if err != nil {

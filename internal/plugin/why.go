@@ -130,9 +130,9 @@ func (w *why) question(args []string) (collect.Question, error) {
 	if w.api == "" {
 		return q, nil
 	}
-	known, ok := apis.Of(w.api)
-	if !ok {
-		return q, fmt.Errorf("--api: unknown API %q: use %s", w.api, strings.Join(apis.Words(), " or "))
+	known, err := apis.OfFlag(w.api)
+	if err != nil {
+		return q, err
 	}
 	if q.API != "" && q.API != known.Name {
 		return q, fmt.Errorf("--api is %s, but %q belongs to another API", known.Name, arg)
@@ -144,17 +144,11 @@ func (w *why) question(args []string) (collect.Question, error) {
 // clusters connects to clusters as kubectl does. home is the namespace of the context.
 func (w *why) clusters() (c collect.Clusters, home string, err error) {
 	log.SetLogger(logr.Discard())
-	if c.Control, err = connect.Reader(w.config); err != nil {
-		return c, "", fmt.Errorf("connect to the cluster: %w", err)
+	if c.Control, c.Target, err = connect.Readers(w.config, w.target); err != nil {
+		return c, "", err
 	}
 	if home, _, err = w.config.ToRawKubeConfigLoader().Namespace(); err != nil {
 		return c, "", fmt.Errorf("read the namespace of the context: %w", err)
-	}
-	c.Target = c.Control
-	if w.target != "" {
-		if c.Target, err = connect.Reader(connect.File(w.target)); err != nil {
-			return c, "", fmt.Errorf("--target-kubeconfig: %w", err)
-		}
 	}
 	return c, home, nil
 }

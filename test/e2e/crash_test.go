@@ -66,13 +66,13 @@ func TestCrashTruth(t *testing.T) {
 // and deletes the Node of an ended instance as the same user, just before it forgets the instance: so node-last is left out.
 func (c *crash) keepsPromises(t *testing.T, run checker.Run) {
 	t.Helper()
-	run.Sets, run.Machines, run.DrainTimeout = "millwright:"+fleet.Sets, "millwright:"+fleet.Machines, 2*time.Hour
-	table, broken, err := record.Promises(run, c.audit, "node-last")
+	run.Sets, run.Machines, run.DrainTimeout = fleet.User(fleet.Sets), fleet.User(fleet.Machines), 2*time.Hour
+	judged, err := record.Promises(run, c.audit, "node-last")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(table)
-	for _, b := range broken {
+	t.Log(judged.Table)
+	for _, b := range judged.Broken {
 		t.Errorf("seed %d: %s", *crashSeed, b)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/verify/checker"
 	"github.com/millwright-dev/millwright/internal/verify/record"
 )
@@ -15,7 +16,7 @@ import (
 // load reads the two logs of a run.
 func load(dir string) (checker.Run, error) {
 	run := checker.Run{
-		Sets: "millwright:machine-controller-manager", Machines: "millwright:machine-controller-kubemark",
+		Sets: fleet.User(fleet.Sets), Machines: fleet.User(fleet.Machines),
 		DrainTimeout: 2 * time.Hour,
 	}
 	writes, err := record.Writes(dir)

@@ -211,14 +211,14 @@ func (w *world) keepsPromises(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	run.Sets, run.Machines, run.DrainTimeout = "millwright:"+fleet.Sets, "millwright:machine-controller-"+w.provider, 2*time.Hour
-	table, broken, err := record.Promises(run, w.dir)
+	run.Sets, run.Machines, run.DrainTimeout = fleet.User(fleet.Sets), fleet.User("machine-controller-"+w.provider), 2*time.Hour
+	judged, err := record.Promises(run, w.dir)
 	if err != nil {
 		return err
 	}
-	fmt.Print(table)
-	if len(broken) > 0 {
-		return fmt.Errorf("promises are broken:\n%s", strings.Join(broken, "\n"))
+	fmt.Print(judged.Table)
+	if len(judged.Broken) > 0 {
+		return fmt.Errorf("promises are broken:\n%s", strings.Join(judged.Broken, "\n"))
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ var _ double.Exhaustible = (*Cloud)(nil)
 func (c *Cloud) Exhausted() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return double.Places(c.shortages)
+	return double.Places(c.shortages, true)
 }
 
 // Verbs implements [double.Inspected].

@@ -95,10 +95,10 @@ type Planter interface {
 	PlantLike(id string, rename func(string) string) error
 }
 
-// Places returns the sorted keys of a map whose value is true.
-func Places(exhausted map[string]bool) (all []string) {
-	for place, is := range exhausted {
-		if is {
+// Places returns the sorted keys of a map that have the value.
+func Places[V comparable](of map[string]V, value V) (all []string) {
+	for place, v := range of {
+		if v == value {
 			all = append(all, place)
 		}
 	}

@@ -46,7 +46,7 @@ func (f *farm) Guests() (all []double.Guest) {
 func (f *farm) Instances() []double.Listed { return slices.Collect(maps.Values(f.has)) }
 func (f *farm) Orphans() []string          { return []string{"disk"} }
 func (f *farm) Verbs() []double.Verb       { return []double.Verb{{Name: "fell", On: "an ID"}} }
-func (f *farm) Exhausted() []string        { return double.Places(f.full) }
+func (f *farm) Exhausted() []string        { return double.Places(f.full, true) }
 func (f *farm) Revoke()                    { f.revoked = true }
 func (f *farm) Restore()                   { f.revoked = false }
 

@@ -129,7 +129,7 @@ var _ double.Exhaustible = (*Cloud)(nil)
 func (c *Cloud) Exhausted() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return double.Places(c.exhausted)
+	return double.Places(c.exhausted, true)
 }
 
 // Verbs implements [double.Inspected].

@@ -82,14 +82,7 @@ var _ double.Exhaustible = (*Cloud)(nil)
 
 // Exhausted implements [double.Exhaustible].
 func (c *Cloud) Exhausted() (all []string) {
-	c.While(func(time.Time) {
-		for place, room := range c.room {
-			if room == 0 {
-				all = append(all, place)
-			}
-		}
-	})
-	slices.Sort(all)
+	c.While(func(time.Time) { all = double.Places(c.room, 0) })
 	return all
 }
 

@@ -59,16 +59,10 @@ func used(c *Cloud, port string) bool {
 var _ double.Exhaustible = (*Cloud)(nil)
 
 // Exhausted implements [double.Exhaustible].
-func (c *Cloud) Exhausted() (all []string) {
+func (c *Cloud) Exhausted() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for place, room := range c.room {
-		if room == 0 {
-			all = append(all, place)
-		}
-	}
-	slices.Sort(all)
-	return all
+	return double.Places(c.room, 0)
 }
 
 // Verbs implements [double.Inspected].

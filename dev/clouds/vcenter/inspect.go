@@ -230,7 +230,7 @@ var _ double.Exhaustible = (*Cloud)(nil)
 func (c *Cloud) Exhausted() []string {
 	c.world.mu.Lock()
 	defer c.world.mu.Unlock()
-	return double.Places(c.world.full)
+	return double.Places(c.world.full, true)
 }
 
 // Verbs implements [double.Inspected].

@@ -1,9 +1,9 @@
 package disruption
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -39,15 +39,15 @@ const (
 	forgottenAfter = 2*againAfter + time.Minute
 )
 
-// before reports whether w has waited longer.
-func (w waiter) before(since time.Time, uid types.UID) bool {
-	return w.since.Before(since) || w.since.Equal(since) && w.uid < uid
+// compare is negative if w has waited longer than a machine that waits since then.
+func (w waiter) compare(since time.Time, uid types.UID) int {
+	return cmp.Or(w.since.Compare(since), cmp.Compare(w.uid, uid))
 }
 
 // ahead returns how many machines that the same budget refused for the same cause have waited longer.
 func (l *Ledger[M]) ahead(budget string, q question, now time.Time) (n int) {
 	for _, w := range l.waiting {
-		if w.budget == budget && w.reason == q.reason && now.Sub(w.asked) < forgottenAfter && w.before(q.since, q.machine.GetUID()) {
+		if w.budget == budget && w.reason == q.reason && now.Sub(w.asked) < forgottenAfter && w.compare(q.since, q.machine.GetUID()) < 0 {
 			n++
 		}
 	}
@@ -93,12 +93,7 @@ func (l *Ledger[M]) admissible(now time.Time, budgets []v1alpha1.MachineDisrupti
 		}
 		order = append(order, w)
 	}
-	slices.SortFunc(order, func(a, b waiter) int {
-		if c := a.since.Compare(b.since); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.uid), string(b.uid))
-	})
+	slices.SortFunc(order, func(a, b waiter) int { return a.compare(b.since, b.uid) })
 	parsed, uses := make([]disruption.Budget, len(budgets)), make([]disruption.Use, len(budgets))
 	for i := range budgets {
 		parsed[i], uses[i] = disruption.Parse(&budgets[i], time.LoadLocation), disruption.UseOf(&budgets[i].Status, now)

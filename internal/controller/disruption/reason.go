@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	gardener "github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/disruption"
@@ -19,7 +20,7 @@ import (
 )
 
 // revision is the annotation of sets and deployments of both APIs with the number of their template.
-const revision = "deployment.kubernetes.io/revision"
+const revision = gardener.AnnotationKeyRevision
 
 // reason returns the cause of a disruption. The owners of the machine are read only if the machine itself does not show the cause.
 func (f *fleet[M]) reason(ctx context.Context, m client.Object, r lifecycle.PermitRequest) disruption.Reason {

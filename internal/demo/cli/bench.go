@@ -155,9 +155,9 @@ func (b *benchmark) complete() error {
 		return fmt.Errorf("--backend: must be kwok, not %q", b.backend)
 	}
 	for i, name := range b.options.APIs {
-		known, ok := apis.Of(name)
-		if !ok {
-			return fmt.Errorf("--api: unknown API %q: use %s", name, strings.Join(apis.Words(), " or "))
+		known, err := apis.OfFlag(name)
+		if err != nil {
+			return err
 		}
 		b.options.APIs[i] = known.Name
 	}

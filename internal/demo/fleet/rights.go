@@ -36,9 +36,12 @@ func (f *Fleet) Kubeconfig(program string) string {
 	return filepath.Join(f.Dir, program+".kubeconfig")
 }
 
+// User is the user of a controller.
+func User(program string) string { return "millwright:" + program }
+
 // grant creates the user of a controller and writes its kubeconfig.
 func (f *Fleet) grant(ctx context.Context, program string) error {
-	user := "millwright:" + program
+	user := User(program)
 	rules, err := shippedRoles(roles(program))
 	if err != nil {
 		return err

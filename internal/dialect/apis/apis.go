@@ -4,6 +4,7 @@
 package apis
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -181,6 +182,15 @@ func Of(name string) (API, bool) {
 		return API{}, false
 	}
 	return All[i], true
+}
+
+// OfFlag returns the API of the value of a flag --api. If there is none, the error names the flag and its values.
+func OfFlag(value string) (API, error) {
+	known, ok := Of(value)
+	if !ok {
+		return known, fmt.Errorf("--api: unknown API %q: use %s", value, strings.Join(Words(), " or "))
+	}
+	return known, nil
 }
 
 // KindOf returns the API of an object, and its kind; empty if it is of no API.

@@ -121,10 +121,10 @@ func Decide(now time.Time, o Object, name, value string) (c Change, err error) {
 	return c, err
 }
 
-// argument names the object on a command line.
-func (in input) argument() string {
-	return strings.ToLower(in.kind) + "s." + in.api + "/" + in.name
-}
+// Argument names an object on a command line of kubectl: "machines.machine.openshift.io/mill-a".
+func Argument(api, kind, name string) string { return strings.ToLower(kind) + "s." + api + "/" + name }
+
+func (in input) argument() string { return Argument(in.api, in.kind, in.name) }
 
 func offerDelete(in input) (Offer, bool) {
 	out := Offer{Label: "Delete"}

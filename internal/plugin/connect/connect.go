@@ -58,13 +58,22 @@ func Both(flags genericclioptions.RESTClientGetter, targetKubeconfig string) (co
 	return control, target, nil
 }
 
-// Reader connects to the cluster that the flags name, and reads past any cache.
-func Reader(flags genericclioptions.RESTClientGetter) (client.Reader, error) {
-	c, err := Config(flags)
+// Readers read the clusters of [Both], past any cache.
+func Readers(flags genericclioptions.RESTClientGetter, targetKubeconfig string) (control, target client.Reader, err error) {
+	c, t, err := Both(flags, targetKubeconfig)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return client.New(c, client.Options{Scheme: run.Scheme()})
+	if control, err = client.New(c, client.Options{Scheme: run.Scheme()}); err != nil {
+		return nil, nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	if t == nil {
+		return control, control, nil
+	}
+	if target, err = client.New(t, client.Options{Scheme: run.Scheme()}); err != nil {
+		return nil, nil, fmt.Errorf("--target-kubeconfig: %w", err)
+	}
+	return control, target, nil
 }
 
 // ClusterName is the kubeconfig's name for the cluster; empty if it has none.

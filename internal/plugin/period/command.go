@@ -81,14 +81,8 @@ func (r *command) run(ctx context.Context) error {
 		return err
 	}
 	var clusters collect.Clusters
-	if clusters.Control, err = connect.Reader(r.config); err != nil {
-		return fmt.Errorf("connect to the cluster: %w", err)
-	}
-	clusters.Target = clusters.Control
-	if r.target != "" {
-		if clusters.Target, err = connect.Reader(connect.File(r.target)); err != nil {
-			return fmt.Errorf("--target-kubeconfig: %w", err)
-		}
+	if clusters.Control, clusters.Target, err = connect.Readers(r.config, r.target); err != nil {
+		return err
 	}
 	d, err := Read(ctx, time.Now(), r.since, clusters, q)
 	switch {
@@ -107,9 +101,9 @@ func (r *command) run(ctx context.Context) error {
 // question names the API and the namespace: without -n that of the context, with -A all.
 func (r *command) question() (q collect.Question, err error) {
 	if r.api != "" {
-		known, ok := apis.Of(r.api)
-		if !ok {
-			return q, fmt.Errorf("--api: unknown API %q: use %s", r.api, strings.Join(apis.Words(), " or "))
+		known, err := apis.OfFlag(r.api)
+		if err != nil {
+			return q, err
 		}
 		q.API = known.Name
 	}

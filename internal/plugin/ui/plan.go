@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,13 +120,7 @@ func (p planner) foretell(ctx context.Context, trials []survey.Trial, notes []st
 
 // tryManifest tries the objects of a manifest.
 func (p planner) tryManifest(ctx context.Context, q PlanRequest) (trials []survey.Trial, skipped []string, err error) {
-	home := q.Namespace
-	for _, other := range []string{p.Namespace, p.Home} {
-		if home == "" {
-			home = other
-		}
-	}
-	docs, skipped, err := survey.Documents(strings.NewReader(q.Manifest), home)
+	docs, skipped, err := survey.Documents(strings.NewReader(q.Manifest), cmp.Or(q.Namespace, p.Namespace, p.Home))
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("manifest: %w", err)

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
+	"github.com/millwright-dev/millwright/internal/plugin/act"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 	"github.com/millwright-dev/millwright/internal/plugin/steer"
@@ -136,12 +136,7 @@ func revisionPage(now time.Time, s explain.Subject, d steer.Deployment, r steer.
 	case err != nil:
 		out.Refused = err.Error()
 	case change.Patch != nil:
-		out.Undo = fmt.Sprintf("kubectl machine rollout undo %s -n %s --to-revision=%d", argument(s), s.Namespace, r.Number)
+		out.Undo = fmt.Sprintf("kubectl machine rollout undo %s -n %s --to-revision=%d", act.Argument(s.API, s.Kind, s.Name), s.Namespace, r.Number)
 	}
 	return out
-}
-
-// argument names an object on a command line.
-func argument(s explain.Subject) string {
-	return strings.ToLower(s.Kind) + "s." + s.API + "/" + s.Name
 }

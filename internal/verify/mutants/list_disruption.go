@@ -70,7 +70,7 @@ var disruptionMutants = []Mutant{
 	},
 	{
 		ID: "ledger/youngest-overtakes", File: "due.go", Func: "Ledger.ahead",
-		From:  "w.before(q.since, q.machine.GetUID())",
+		From:  "w.compare(q.since, q.machine.GetUID()) < 0",
 		To:    "false",
 		Finds: "TestOldestFirst", Note: "the machine that asks at the right moment gets the permit, and another may wait for ever",
 	},

@@ -44,24 +44,36 @@ func Writes(dir string) ([]checker.Event, error) {
 // promises are the checker's statements about drains, hooks and bounds, which need an audit log.
 var promises = []string{"drain-first", "hooks", "wanted-stays", "held-first", "node-last", "released-last", "set-bound", "surge", "unavailable"}
 
-// Promises judges drains, hooks and bounds by the events of a run and the audit log of a folder. It returns a table for people, and the
-// violations; a promise whose falsified record the checker accepts is one, too. Statements in except are not judged.
-func Promises(run checker.Run, dir string, except ...string) (table string, broken []string, err error) {
+// Judged is the result of [Promises].
+type Judged struct {
+	// Table is for people.
+	Table string
+	// Broken are the violations. A promise for which the checker accepts a falsified record is one, too.
+	Broken []string
+	// Unproven are the promises for which the run has no occasion to falsify its record: it says nothing about them.
+	Unproven []string
+}
+
+// Promises judges drains, hooks and bounds by the events of a run and the audit log of a folder. Statements in except are not judged.
+func Promises(run checker.Run, dir string, except ...string) (j Judged, err error) {
 	writes, err := Writes(dir)
 	if err != nil {
-		return "", nil, err
+		return j, err
 	}
 	run.Events = slices.Concat(run.Events, writes)
 	names := slices.DeleteFunc(slices.Clone(promises), func(name string) bool { return slices.Contains(except, name) })
 	proofs := checker.Prove(run, names...)
 	for n, v := range checker.Judge(run, names...) {
-		table += fmt.Sprintf("%-14s judged %d times, broken %d times, a falsified record is %s\n", v.Statement, v.Judged, len(v.Broken), proofs[n])
+		j.Table += fmt.Sprintf("%-14s judged %d times, broken %d times, a falsified record is %s\n", v.Statement, v.Judged, len(v.Broken), proofs[n])
 		for _, f := range v.Broken[:min(len(v.Broken), 10)] {
-			broken = append(broken, v.Statement+": "+f.String())
+			j.Broken = append(j.Broken, v.Statement+": "+f.String())
 		}
-		if proofs[n] == checker.Unseen {
-			broken = append(broken, v.Statement+": the checker does not see a falsified record")
+		switch proofs[n] {
+		case checker.Unseen:
+			j.Broken = append(j.Broken, v.Statement+": the checker does not see a falsified record")
+		case checker.Nothing:
+			j.Unproven = append(j.Unproven, v.Statement)
 		}
 	}
-	return table, broken, nil
+	return j, nil
 }
