@@ -189,6 +189,20 @@ func (s *story) drop(when float64, resource string) {
 	s.Writes = slices.DeleteFunc(s.Writes, func(w Write) bool { return w.Begun.Equal(at(when)) && w.Resource == resource })
 }
 
+// renameNode gives the node another name than its machine's, which the machine records.
+func (s *story) renameNode(name string) {
+	for i := range s.Writes {
+		switch w := &s.Writes[i]; {
+		case w.Resource == "machines":
+			w.Object.Status.NodeRef.Name = name
+		case w.Resource == "nodes":
+			w.Name, w.Object.Metadata.Name = name, name
+		case w.Target != "":
+			w.Target = name
+		}
+	}
+}
+
 // all changes the object of a machine in all that is written of it from a moment on.
 func (s *story) all(uid string, from float64, change func(*Object)) {
 	for i := range s.Writes {
@@ -222,16 +236,7 @@ func TestOneMachine(t *testing.T) {
 		{"undrained", "the pod is on the node", undrained, "drain-first"},
 		{"undrained on a node of another name", "the machine says which node it has", func(s *story) {
 			undrained(s)
-			for i := range s.Writes {
-				switch w := &s.Writes[i]; {
-				case w.Resource == "machines":
-					w.Object.Status.NodeRef.Name = "ip-10-0-0-1"
-				case w.Resource == "nodes":
-					w.Name, w.Object.Metadata.Name = "ip-10-0-0-1", "ip-10-0-0-1"
-				case w.Target != "":
-					w.Target = "ip-10-0-0-1"
-				}
-			}
+			s.renameNode("ip-10-0-0-1")
 		}, "drain-first"},
 		{"leaving", "the pod is on its way, and still there", func(s *story) {
 			grace := int64(30)
@@ -312,6 +317,11 @@ func TestOneMachine(t *testing.T) {
 			s.all("m", 5, preDrain)
 			s.all("m", 5, func(o *Object) { o.Status.Conditions = []Condition{{Type: "Drained", Status: "True"}} })
 		}, ""},
+		{"hooked drain of a node of another name", "the pod is evicted, and the machine says which node it has", func(s *story) {
+			s.all("m", 5, preDrain)
+			s.all("m", 5, func(o *Object) { o.Status.Conditions = []Condition{{Type: "Drained", Status: "True"}} })
+			s.renameNode("ip-10-0-0-1")
+		}, "hooks"},
 		{"hook taken off", "before the eviction", func(s *story) {
 			s.find(5, "machines").Object = machineOf("set", "m").running().deletedAt(5).with(preDrain)
 			s.write(6.5, user, "patch", "machines", machineOf("set", "m").running().deletedAt(5))

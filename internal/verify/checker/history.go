@@ -140,17 +140,21 @@ func sortOut(r Run) *history {
 	return h
 }
 
-// nodeOf returns the name of the node that a machine has recorded; empty if it has recorded none.
+// nodeOf is the name of the node that a machine has recorded; empty: none.
 func (h *history) nodeOf(uid string) string {
 	for _, e := range h.eras {
-		m := e.machineOf(uid)
-		if m == nil {
-			continue
+		if m := e.machineOf(uid); m != nil && m.recordedNode() != "" {
+			return m.recordedNode()
 		}
-		for _, v := range m.versions {
-			if name := v.Object.node(); name != "" {
-				return name
-			}
+	}
+	return ""
+}
+
+// recordedNode is the name of the node that the machine has recorded first; empty: none.
+func (t *thing) recordedNode() string {
+	for _, v := range t.versions {
+		if name := v.Object.node(); name != "" {
+			return name
 		}
 	}
 	return ""

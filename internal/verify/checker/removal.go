@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -169,7 +170,7 @@ func (e *era) hostOf(w *Write) *thing {
 		}
 	}
 	i := slices.IndexFunc(e.order, func(t *thing) bool {
-		return node != "" && t.resource == "machines" && t.last().Metadata.Name == node && t.maybe(w.Begun, w.Done, Object.deleting)
+		return node != "" && t.resource == "machines" && cmp.Or(t.recordedNode(), t.last().Metadata.Name) == node && t.maybe(w.Begun, w.Done, Object.deleting)
 	})
 	if i < 0 {
 		return nil
