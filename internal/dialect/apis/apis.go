@@ -184,7 +184,7 @@ func Of(name string) (API, bool) {
 	return All[i], true
 }
 
-// OfFlag returns the API of the value of a flag --api. If there is none, the error names the flag and its values.
+// OfFlag returns the API of the value of a flag --api. For an unknown value the error names the flag and its values.
 func OfFlag(value string) (API, error) {
 	known, ok := Of(value)
 	if !ok {
