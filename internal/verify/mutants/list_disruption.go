@@ -27,7 +27,7 @@ var disruptionMutants = []Mutant{
 		Finds: "TestDecide", Note: "pods stay on an instance that the cloud ends",
 	},
 	{
-		ID: "disruption/hour-repeated-once", File: "cron.go", Func: "Schedule.lastOf",
+		ID: "disruption/hour-repeated-once", File: "cron.go", Func: "same",
 		From:  "range changes {",
 		To:    "range changes[:1] {",
 		Finds: "TestScheduleLatest", Note: "a window in the hour that is repeated in autumn begins in only one of the two",
