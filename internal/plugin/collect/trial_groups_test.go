@@ -153,15 +153,15 @@ func trialsClouds() []trial {
 	return []trial{
 		{
 			"16", "accepted, then denied", &broken{ask: machineX, reason: "Failed", names: []string{"AccessDenied", "grant them the named permission"}, objects: list(failed(machinev1.CreateMachineError, denial))},
-			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"AccessDenied", "grant them the named permission"}, never: []string{"start it"}, objects: list(class, given("PermissionDenied", denial))},
+			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"AccessDenied", "grant them the named permission"}, never: []string{"start the instance"}, objects: list(class, given("PermissionDenied", denial))},
 		},
 		{
 			"17", "accepted, then exhausted", &broken{ask: machineX, reason: "Failed", names: []string{"no room in zone a", "raise the quota"}, objects: list(failed(machinev1.InsufficientResourcesMachineError, room))},
-			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"no room in zone a", "raise the quota"}, never: []string{"start it"}, objects: list(class, given("ResourceExhausted", room))},
+			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"no room in zone a", "raise the quota"}, never: []string{"start the instance"}, objects: list(class, given("ResourceExhausted", room))},
 		},
 		{
 			"18", "accepted, then invalid", &broken{ask: machineX, reason: "Failed", names: []string{"snapshot", "template"}, objects: list(failed(machinev1.InvalidConfigurationMachineError, "the infrastructure accepted the instance, and it failed: snapshot snap-1 is too big"))},
-			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"snapshot", "machineclass small"}, never: []string{"start it"}, objects: list(class, given("InvalidArgument", "the infrastructure accepted the instance, and it failed: snapshot snap-1 is too big"))},
+			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"snapshot", "machineclass small"}, never: []string{"start the instance"}, objects: list(class, given("InvalidArgument", "the infrastructure accepted the instance, and it failed: snapshot snap-1 is too big"))},
 		},
 		{
 			"46", "image missing", &broken{ask: machineX, reason: "Failed", names: []string{"ami-0", "template"}, objects: list(failed(machinev1.InvalidConfigurationMachineError, "spec.providerSpec.value.ami: InvalidAMIID.NotFound: The image id '[ami-0]' does not exist"))},
