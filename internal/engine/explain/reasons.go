@@ -32,13 +32,13 @@ const (
 
 // Texts that several reasons share.
 const (
-	nothing    = "nothing is to be done"
+	nothing    = "no action is needed"
 	wait       = "wait"
 	noInstance = "has no instance after {age}{limit}: "
 	unready    = "is not ready: its instance runs, "
 	updating   = "is being updated in place: "
 	retried    = "; the controller tries again by itself"
-	atWork     = "make sure that a {controller} runs, leads, and serves the API {api} and the namespace {namespace}"
+	atWork     = "make sure that a {controller} runs, holds its lease, and serves the API {api} and the namespace {namespace}"
 	look       = "look at the node: `kubectl describe node {node}`"
 	stopped    = "find out what stopped the instance"
 	fixAll     = "fix the cause in the provider spec, class or boot data"
@@ -176,10 +176,10 @@ var reasons = map[string]advice{
 	word(approval.ReasonNodeExists):        {Degraded, kubelet, "delete the existing node with this name, if it is left over from an earlier machine", false},
 	word(approval.ReasonNoMachine):         {Degraded, kubelet, "check the name with which the kubelet registers: it must be the name that the infrastructure reports for the machine", false},
 	word(approval.ReasonAmbiguous):         {Degraded, kubelet, "delete one of the machines with this name", false},
-	word(approval.ReasonOutsideJoinWindow): {Degraded, kubelet, "delete the machine: it may join within two hours of its creation", false},
+	word(approval.ReasonOutsideJoinWindow): {Degraded, kubelet, "delete the machine: a machine can join only within two hours of its creation", false},
 	word(approval.ReasonLinked):            {Degraded, kubelet, "make sure that no second instance boots with the same data: the machine already has a node", false},
-	word(approval.ReasonNoAddresses):       {Degraded, kubelet, "wait for the infrastructure to report addresses of the instance", false},
-	word(approval.ReasonAddress):           {Degraded, kubelet, "compare the addresses of the request with those of the instance: the kubelet requests an address that is not the machine's", false},
+	word(approval.ReasonNoAddresses):       {Degraded, kubelet, "wait until the infrastructure reports addresses of the instance", false},
+	word(approval.ReasonAddress):           {Degraded, kubelet, "compare the addresses of the request with those of the instance: the kubelet requests an address that does not belong to the machine", false},
 
 	// Sets and deployments.
 	"Available":                    {Healthy, "is in order: {count}", nothing, false},
@@ -191,8 +191,8 @@ var reasons = map[string]advice{
 	membersKey:                     {Degraded, "is not complete: {count}{unwell}", "{member next}", false},
 	membersKey + "/Rolling":        {Degraded, "is being rolled: {rolled}, {available} are available{unwell}", "{member next}", false},
 	membersKey + "/Complete":       {Degraded, "has machines that are not in order: {count}{unwell}", "{member next}", false},
-	"Deleting/Set":                 {Deleting, "has been in deletion for {deleted}: {machines} left", wait, true},
-	"Deleting/SetStuck":            {Stuck, "has been in deletion for {deleted}: {machines} left", "{member next}", false},
+	"Deleting/Set":                 {Deleting, "has been in deletion for {deleted}, and still has {machines}", wait, true},
+	"Deleting/SetStuck":            {Stuck, "has been in deletion for {deleted}, and still has {machines}", "{member next}", false},
 	ReasonNotSeen + "/Set":         {Failed, "was changed, and its controller has not acted on the change: {count}", atWork, true},
 	word(rollout.InvalidObject):    {Failed, "does nothing, because it is invalid: {count}", "correct {field}; until then its controller does nothing", false},
 	"Frozen":                       {Stuck, "is frozen, and creates no machines: {count}", "find out which client creates the additional machines; the set continues when few enough machines exist; to continue at once, set the annotation safety.machine.sapcloud.io/unfreeze", false},
@@ -240,14 +240,14 @@ var reasons = map[string]advice{
 
 	// Namespaces, nodes and certificate requests.
 	"NothingThere":                 {Unknown, "has no machines, sets, deployments, health checks or classes", "list the machines of all namespaces: `kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io -A`", false},
-	"NothingThere/Elsewhere":       {Unknown, "has no machines, sets, deployments, health checks or classes; in other namespaces, {elsewhere} not in order", "list them with `kubectl machine why -A`", false},
-	"NothingWrong/Elsewhere":       {Healthy, "is in order: {objects}, all of them in order; in other namespaces, {elsewhere} not in order", "list them with `kubectl machine why -A`", false},
+	"NothingThere/Elsewhere":       {Unknown, "has no machines, sets, deployments, health checks or classes; in other namespaces, {elsewhere} not in order", "list these objects with `kubectl machine why -A`", false},
+	"NothingWrong/Elsewhere":       {Healthy, "is in order: {objects}, all of them in order; in other namespaces, {elsewhere} not in order", "list these objects with `kubectl machine why -A`", false},
 	"NothingWrong":                 {Healthy, "is in order: {objects}, all of them in order", nothing, false},
 	"NobodyActs":                   {Failed, "is not in order: {worst}; also, {wrong} not in order", "{member next}", false},
 	ReasonUnattended:               {Failed, "is not running: no {controller name} serves the API {api}", "make sure that a {controller name} for the API {api} runs: its log says what is wrong", false},
 	ReasonUnattended + "/Unseen":   {Failed, "holds its lease, but has not acted on {unseen} of the API {api}", "read the log of the lease's holder: it may serve other namespaces, lack a permission, or hang", false},
 	ReasonUnattended + "/Stranger": {Failed, "is not running: another program holds its lease, and no {controller name} serves the API {api}", "find out which program holds the lease, and stop that program; a {controller name} takes the lease over when it expires", false},
-	"NamespaceDeleting":            {Stuck, "has been in deletion for {deleted}: {objects} left", "check the remaining objects: the most urgent object is named first", false},
+	"NamespaceDeleting":            {Stuck, "has been in deletion for {deleted}, and still has {objects}", "check the remaining objects: the most urgent object is named first", false},
 	"NamespaceDeleting/Held":       {Stuck, "has been in deletion for {deleted}, has no machines, sets, deployments, health checks or classes, and accepts no new ones", "find out what blocks the deletion of the namespace: `kubectl get namespace {name} -o yaml`, status.conditions", false},
 	"NoKinds":                      {Unknown, "has no machines: the API server serves neither API", "install the CRDs of the APIs, or check which cluster the kubeconfig names", false},
 	"NodeDeleting":                 {Deleting, "belongs to no machine, and has been in deletion for {deleted}", wait, true},
@@ -261,11 +261,11 @@ var reasons = map[string]advice{
 	"RequestOfOthers":              {Waiting, "has been pending for {asked}, and is not for a kubelet's first certificate", "find the approver of its signer: `kubectl describe csr {request}`", false},
 
 	// Objects that do not exist, or are ambiguous.
-	reasonGone:                  {Gone, "does not exist any more", "if its successors fail in the same way, " + fixAll, false},
-	reasonGone + "/GivenUp":     {Gone, "does not exist any more: it became Failed {ago}{after}", "if its successors fail in the same way, " + fixAll, false},
-	reasonGone + "/NeverJoined": {Gone, "does not exist any more: it was deleted {ago}{after}, and no node of it had ever joined", "if its successors fail in the same way, " + fixAll, false},
+	reasonGone:                  {Gone, "does not exist any more", "if its replacements fail in the same way, " + fixAll, false},
+	reasonGone + "/GivenUp":     {Gone, "does not exist any more: it became Failed {ago}{after}", "if its replacements fail in the same way, " + fixAll, false},
+	reasonGone + "/NeverJoined": {Gone, "does not exist any more: it was deleted {ago}{after}, and its node had never joined", "if its replacements fail in the same way, " + fixAll, false},
 	reasonGone + "/NodeDeleted": {Gone, "does not exist any more: it was deleted {ago}{after}, because its node had been deleted", "find out who deleted the node: a user, or the cloud controller manager because the instance did not run", false},
-	reasonGone + "/Unwell":      {Gone, "does not exist any more: it was deleted {ago}{after}, while its node was missing or unhealthy", "if its successors fail in the same way, " + fixAll, false},
+	reasonGone + "/Unwell":      {Gone, "does not exist any more: it was deleted {ago}{after}, while its node was missing or unhealthy", "if its replacements fail in the same way, " + fixAll, false},
 	reasonGone + "/NodeLeft":    {Gone, "does not exist any more, but its node {node} still exists", "delete the node, if no instance runs its kubelet: `kubectl describe node {node}`", false},
 	reasonGone + "/NodeLeaving": {Gone, "does not exist any more, and its node {node} has been in deletion for {deleted}", wait, true},
 	reasonGone + "/NodeHeld":    {Stuck, "does not exist any more, and its node {node} has been in deletion for {deleted}, held by {finalizers}", "make sure that the program that set the finalizer runs; remove the finalizer only if this program will never run again", false},
