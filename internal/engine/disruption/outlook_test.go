@@ -31,6 +31,33 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+func TestScheduleNext(t *testing.T) {
+	for _, c := range []struct{ reason, schedule, zone, now, want string }{
+		{"later on the same day", "*/20 8-18/2 * * *", "UTC", "2026-11-30T10:59:00Z", "2026-11-30T12:00:00Z"},
+		{"the minute itself is over", "0 9 * * *", "UTC", "2026-11-30T09:00:00Z", "2026-12-01T09:00:00Z"},
+		{"after a weekend", "0 9 * * mon-fri", "Europe/Berlin", "2026-11-27T12:00:00+01:00", "2026-11-30T09:00:00+01:00"},
+		{"in the hour that is missing in spring", "30 2 29 3 *", "Europe/Berlin", "2026-03-28T12:00:00+01:00", "2026-03-29T03:30:00+02:00"},
+		{"the second in the hour that is repeated in autumn", "30 2 25 10 *", "Europe/Berlin", "2026-10-25T02:45:00+02:00", "2026-10-25T02:30:00+01:00"},
+		{"too far ahead", "0 0 29 2 *", "UTC", "2026-11-30T09:00:00Z", ""},
+	} {
+		s, err := ParseSchedule(c.schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := time.Parse(time.RFC3339, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if at := s.next(now, horizon, zone(t, c.zone)); !at.IsZero() {
+			got = at.Format(time.RFC3339)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+		}
+	}
+}
+
 // TestStopped: a refusal says whether waiting alone helps, and whether other machines have the permits.
 func TestStopped(t *testing.T) {
 	for _, c := range []struct {

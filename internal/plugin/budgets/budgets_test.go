@@ -112,7 +112,7 @@ func TestRowOf(t *testing.T) {
 	}
 }
 
-// TestRead: a cluster without the kind has no budgets; another failure is none.
+// TestRead: a cluster without the kind has no budgets; another failure does not show that.
 func TestRead(t *testing.T) {
 	b, a := budget("b", "1", 0), budget("a", "1", 0)
 	c := fake.NewClientBuilder().WithScheme(connect.Scheme()).WithObjects(&b, &a).Build()

@@ -136,7 +136,7 @@ func (m *Manager) End(machine types.UID) bool {
 	return true
 }
 
-// Of returns the drain of a machine; nil if there was none.
+// Of returns the drain of a machine; nil if the machine has had no drain.
 func (m *Manager) Of(machine types.UID) *Progress {
 	if m == nil {
 		return nil

@@ -41,7 +41,7 @@ func Plan(ctx context.Context, now time.Time, target client.Reader, n *corev1.No
 	return forecast.Drained(now, n, f).Lines("cordon node " + n.Name), nil
 }
 
-// refused names the pods that kubectl drain would delete only with --force; nil if there are none.
+// refused returns an error that names the pods which kubectl drain deletes only with --force.
 func refused(f drain.Facts) error {
 	pods := drain.Unmanaged(f, drain.Policy{})
 	if len(pods) == 0 {

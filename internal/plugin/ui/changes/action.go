@@ -110,7 +110,7 @@ func (p Planner) planAction(ctx context.Context, of target, c act.Change) (*Plan
 	case c.Effect == act.Drain:
 		return p.planDrain(ctx, of)
 	case c.Effect == act.Uncordon:
-		return &PlanPage{Changes: []forecast.Changed{schedulable(of.node, "true", "false")}}, nil
+		return &PlanPage{Changes: []forecast.Changed{schedulable(of.node, "true", "false")}, Notes: p.elsewhere()}, nil
 	case c.Effect == act.Delete:
 		t, err = survey.Delete(ctx, p.Control, of.Object.Object)
 	default:

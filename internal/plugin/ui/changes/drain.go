@@ -44,8 +44,17 @@ func (p Planner) planDrain(ctx context.Context, of target) (*PlanPage, error) {
 	if !answer.Granted {
 		page.Notes = append(page.Notes, "the drain waits for "+answer.Message)
 	}
+	page.Notes = append(page.Notes, p.elsewhere()...)
 	page.Notes = append(page.Notes, "the server of this page drains the node: if it ends, the drain ends, and the node stays cordoned. The drain takes no permit of a machine disruption budget")
 	return page, nil
+}
+
+// elsewhere says that commands about nodes are for another cluster than those about machines.
+func (p Planner) elsewhere() []string {
+	if p.Target == p.Control {
+		return nil
+	}
+	return []string{"the command is for the cluster that the machines join"}
 }
 
 // permit asks the machine disruption budgets for the drain of a machine's node. It fails if they forbid it until a user changes one.
