@@ -65,10 +65,22 @@ type permits struct {
 	taken map[types.UID]bool
 	// endless are the machines that wait until a user changes a budget.
 	endless map[types.UID]string
+	// facts are those about refused machines, as they were at their deletion.
+	facts map[types.UID]Exit
+	// full are the refusals at the time at, with this version: they hold for all machines that have no permit.
+	full   map[cause]disruption.Answer
+	at     time.Time
+	sealed int
+}
+
+// cause is a cause about which a budget was asked.
+type cause struct {
+	limit  int
+	reason disruption.Reason
 }
 
 func newPermits(limits []Limit) *permits {
-	p := &permits{limits: slices.Clone(limits), refused: map[types.UID]disruption.Answer{}, asked: map[types.UID]int{}, taken: map[types.UID]bool{}, endless: map[types.UID]string{}}
+	p := &permits{limits: slices.Clone(limits), refused: map[types.UID]disruption.Answer{}, asked: map[types.UID]int{}, taken: map[types.UID]bool{}, endless: map[types.UID]string{}, facts: map[types.UID]Exit{}}
 	for i := range p.limits {
 		p.limits[i].Holders = maps.Clone(p.limits[i].Holders)
 		if p.limits[i].Holders == nil {
@@ -92,13 +104,13 @@ func (p *permits) ask(now time.Time, machine types.UID, e Exit, kind lifecycle.D
 		if !l.Selects(e.Labels) {
 			continue
 		}
-		holds := l.Holders[machine]
-		if a := l.Decide(now, l.Use, disruption.Ask{Reason: reason, Holds: holds || begun}); !a.Granted {
+		if l.Holders[machine] {
+			continue
+		}
+		if a := p.decide(now, cause{i, reason}, begun); !a.Granted {
 			return a
 		}
-		if !holds {
-			mine = append(mine, i)
-		}
+		mine = append(mine, i)
 	}
 	p.taken[machine] = true
 	for _, i := range mine {
@@ -106,6 +118,25 @@ func (p *permits) ask(now time.Time, machine types.UID, e Exit, kind lifecycle.D
 		p.limits[i].Holders[machine] = true
 	}
 	return disruption.Answer{Granted: true}
+}
+
+// decide asks one budget. A refusal holds until time passes or a permit is given back, however many machines ask.
+func (p *permits) decide(now time.Time, c cause, begun bool) disruption.Answer {
+	if begun {
+		return disruption.Answer{Granted: true}
+	}
+	if p.full == nil || !p.at.Equal(now) || p.sealed != p.version {
+		p.full, p.at, p.sealed = map[cause]disruption.Answer{}, now, p.version
+	}
+	if a, known := p.full[c]; known {
+		return a
+	}
+	l := p.limits[c.limit]
+	a := l.Decide(now, l.Use, disruption.Ask{Reason: c.reason})
+	if !a.Granted {
+		p.full[c] = a
+	}
+	return a
 }
 
 // release gives back the permits of a machine.
@@ -143,7 +174,7 @@ func (r *run) permitted(m Machine, e Exit, kind lifecycle.Disrupting) bool {
 	if _, known := r.permits.refused[m.UID]; !known {
 		r.permits.refused[m.UID] = a
 	}
-	r.permits.asked[m.UID] = r.permits.version
+	r.permits.asked[m.UID], r.permits.facts[m.UID] = r.permits.version, e
 	switch {
 	case a.Stopped:
 		r.permits.endless[m.UID] = a.Limit()

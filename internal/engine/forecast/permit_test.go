@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -111,5 +112,20 @@ func TestPermitsOfThePlan(t *testing.T) {
 	}
 	if !l.Holders["a"] {
 		t.Error("the forecast changes its input")
+	}
+}
+
+// TestManyMachinesWait: one at a time, hundreds of machines are planned to the end.
+func TestManyMachinesWait(t *testing.T) {
+	const n = 300
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("m-%03d", i))
+	}
+	p := poolOf(0, names...)
+	p.policy.Burst = n
+	f := Run(epoch, seated{p, nil}, known, []Limit{limited("b", "1", 0, until(48*time.Hour))}, nil)
+	if f.Cut || !f.Took.Known || f.Took.Length.Truncate(time.Second) != n*time.Minute || len(f.Steps[0].Held[0].Machines) != n-1 {
+		t.Errorf("cut %v, %s, known %v, %s", f.Cut, f.Took.Length, f.Took.Known, f.Steps[0].Held[0])
 	}
 }

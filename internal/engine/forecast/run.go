@@ -285,14 +285,20 @@ func (r *run) queued(to State) time.Duration {
 
 // leaves predicts when the deletion of a machine ends, or why the machine stays.
 func (r *run) leaves(m Machine) {
-	facts := r.Exit(m.UID)
+	facts, waited := r.permits.facts[m.UID]
+	if !waited {
+		facts = r.Exit(m.UID)
+	}
+	if waited && !r.permitted(m, facts, lifecycle.DisruptingDeletion) {
+		return
+	}
 	exit := leave(r.now, facts)
 	if exit.Stays != "" {
 		r.stuck[m.UID] = fmt.Sprintf("machine %s stays: %s", called(m), exit.Stays)
 		delete(r.due, m.UID)
 		return
 	}
-	if !r.permitted(m, facts, lifecycle.DisruptingDeletion) {
+	if !waited && !r.permitted(m, facts, lifecycle.DisruptingDeletion) {
 		return
 	}
 	at := r.over(m, r.d.Delete, nominalDelete, "how long a deletion takes")

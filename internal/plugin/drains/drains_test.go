@@ -2,6 +2,7 @@ package drains
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -225,7 +226,7 @@ func TestManager(t *testing.T) {
 	if err := m.Start(o); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Start(o); err != ErrUnderway {
+	if err := m.Start(o); !errors.Is(err, ErrUnderway) {
 		t.Errorf("a second drain: %v", err)
 	}
 	if !m.Underway("uid-a") || !m.End("uid-a") || m.Underway("uid-a") || m.Of("uid-a").State != Ended {

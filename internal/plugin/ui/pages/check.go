@@ -66,6 +66,7 @@ type Remedied struct {
 // mostChecked is how many machines of a health check the page lists.
 const mostChecked = 200
 
+// CheckOf is the page about a health check; nil for other objects.
 func CheckOf(d collect.Detail) *Check {
 	c := d.Cohort
 	if c == nil {

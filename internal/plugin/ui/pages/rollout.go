@@ -69,6 +69,7 @@ type Revision struct {
 // mostHolders is how many machines that hold up a rollout the page shows; the tree of created objects has all.
 const mostHolders = 3
 
+// RolloutOf is the rollout of a deployment, with the samples that were recorded; nil for other objects.
 func RolloutOf(now time.Time, d collect.Detail, recorded []live.Sample) *Rollout {
 	if d.Deployed == nil {
 		return nil
