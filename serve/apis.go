@@ -43,12 +43,13 @@ var apiTable = []served{
 	}},
 }
 
-// defaults returns the values of flags for machines without a value.
+// defaults has the values of flags for machines that have no value of their own.
 type defaults = gardener.Defaults
 
 func standardDefaults() defaults { return gardener.StandardDefaults() }
 
-// openshift omits deployments in a cluster that has only the kinds of the original.
+// openshift sets up the controllers of machine.openshift.io. It omits machine deployments if the cluster has only the
+// original's kinds.
 func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 	resolver := a.openshiftResolver(mgr)
 	if err := machines(ctx, a, mgr, openshift.Machines{HookPatience: a.machine.hooks}, resolver); err != nil {
