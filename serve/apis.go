@@ -24,7 +24,7 @@ type served struct {
 	setUp func(*assembly, context.Context, ctrl.Manager) error
 	// kind returns the machines of the API for the orphan collector. mgr is nil if this process does not serve the API.
 	kind func(a *assembly, mgr ctrl.Manager) collector.Kind
-	// nodes are the options for marking nodes without a machine; nil if no client of the API reads such marks.
+	// nodes has the options for marking nodes without a machine. It is nil if no client of the API reads such marks.
 	nodes *collector.NodeOptions
 	// shown returns the kinds of objects that have metrics in this process, for the named provider.
 	shown func(providerName string) []statemetrics.Kind

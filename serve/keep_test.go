@@ -27,7 +27,7 @@ func holding(machine string) string {
 		"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","name":%q,"uid":"u"}]}}`, hold, machine)
 }
 
-// TestKeep: an object is created one time, and an existing object does not change.
+// TestKeep: Keep creates an object once, and does not change an existing object.
 func TestKeep(t *testing.T) {
 	c := fake.NewClientBuilder().Build()
 	o := newObjects(c, clocktesting.NewFakeClock(time.Now()))

@@ -23,8 +23,8 @@ func TestFlagsOfMachines(t *testing.T) {
 	}
 }
 
-// TestNothingIsAwaitedForLessThanNothing: section 6.3 of the Gardener notes, durations are not negative. With a negative one,
-// each machine would be Failed, or drained by force, at its first reconcile.
+// TestNothingIsAwaitedForLessThanNothing: section 6.3 of the Gardener notes, durations must not be negative. With a
+// negative duration, each machine would be Failed, or drained by force, at its first reconcile.
 func TestNothingIsAwaitedForLessThanNothing(t *testing.T) {
 	for _, c := range []struct{ reason, args, want string }{
 		{"the defaults", "", ""},

@@ -34,7 +34,7 @@ type Plugin struct {
 	// APIs has the API groups whose machines the provider creates; empty means all. The name of the program does not
 	// change this. The program does not change machines of other groups.
 	APIs []string
-	// AddFlags adds the flags of the provider; may be nil.
+	// AddFlags adds the flags of the provider. It may be nil.
 	AddFlags func(*pflag.FlagSet)
 	// New creates the provider, after flags are parsed and clusters are connected.
 	New func(ctx context.Context, e Env) (provider.Provider, error)

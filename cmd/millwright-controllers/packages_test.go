@@ -169,7 +169,7 @@ func accepted(t *testing.T, d *appsv1.Deployment) {
 	}
 	command := program()
 	if err := command.ParseFlags(c.Args); err != nil {
-		t.Errorf("%s: %v", d.Name, err)
+		t.Errorf("%s: the program does not accept its command line: %v", d.Name, err)
 	}
 	health, err := command.Flags().GetString("health-addr")
 	if err != nil {
@@ -201,7 +201,7 @@ func TestInstall(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: d.Spec.Template.Spec}
 		pod.Name = name
 		if _, err := pods.Create(t.Context(), pod, dry); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the API server does not admit the pod: %v", name, err)
 		}
 		pod.Spec.HostNetwork = true
 		if _, err := pods.Create(t.Context(), pod, dry); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "restricted") {

@@ -30,7 +30,7 @@ type preflighting struct {
 	serves, rights []string
 }
 
-// errBlocked ends a preflight that found an obstacle.
+// errBlocked ends a preflight that found an obstacle, with exit code 1.
 var errBlocked = &exit{code: 1, told: true, err: errors.New("an obstacle prevents the takeover")}
 
 // Preflight returns the command that shows whether Millwright can replace machine-api-operator or

@@ -102,7 +102,7 @@ func TestRolloutPauses(t *testing.T) {
 	k := rollClient("gardener")
 	out, err := rolled(t, k, &stepClock{now: planNow}, "pause", "md/none", "md/fleet")
 	if err == nil || out != "machinedeployment.machine.sapcloud.io/fleet paused\n" {
-		t.Errorf("output %q, error %v", out, err)
+		t.Errorf("pause md/none md/fleet: output %q, error %v", out, err)
 	}
 	var d v1alpha1.MachineDeployment
 	if err := k.Get(t.Context(), client.ObjectKey{Namespace: planSpace, Name: "fleet"}, &d); err != nil || !d.Spec.Paused {

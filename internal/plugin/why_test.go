@@ -52,12 +52,12 @@ func TestQuestion(t *testing.T) {
 			got, err := asked(t, test.flags...).question(test.args)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("%v: %v, want %s", test.args, err, test.err)
+					t.Errorf("%v: error %v, want %s", test.args, err, test.err)
 				}
 				return
 			}
 			if err != nil || got != test.want {
-				t.Errorf("%v: %+v %v, want %+v", test.args, got, err, test.want)
+				t.Errorf("%v: question %+v, error %v; want %+v", test.args, got, err, test.want)
 			}
 		})
 	}

@@ -115,7 +115,6 @@ func (l *look) note(g Gap) {
 	}
 }
 
-// texts returns the texts of gaps.
 func texts(gaps []Gap) (out []string) {
 	for _, g := range gaps {
 		out = append(out, g.Text)

@@ -44,7 +44,7 @@ func TestCohort(t *testing.T) {
 	}), alike("lost"), skipped)
 	c := details(t, cluster(t, nil, objects...), "MachineHealthCheck", "some").Cohort
 	if c == nil || c.Plan.Expected != 4 || c.Plan.Healthy != 2 || c.Plan.Max != 2 || !c.Plan.Allowed || len(c.Plan.Cases) != 2 {
-		t.Fatalf("cohort %+v", c)
+		t.Fatalf("cohort %+v, want 2 healthy machines of 4", c)
 	}
 	acts := map[string]string{}
 	for _, one := range c.Plan.Cases {
@@ -66,7 +66,7 @@ func TestCohortIsUnknown(t *testing.T) {
 		}
 		d := details(t, cluster(t, refuse, append(atWork(), check("some"), alike("lost"))...), "MachineHealthCheck", "some")
 		if d.Cohort != nil || len(d.Gaps) == 0 {
-			t.Errorf("without %s: cohort %+v, gaps %v", list, d.Cohort, d.Gaps)
+			t.Errorf("without %s: cohort %+v, gaps %v; want no cohort and a gap", list, d.Cohort, d.Gaps)
 		}
 	}
 }

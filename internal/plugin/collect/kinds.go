@@ -16,7 +16,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// kind is one kind of one API.
 type kind struct {
 	api, name string
 	object    func() client.Object

@@ -187,7 +187,7 @@ func TestOverviewOfMany(t *testing.T) {
 	}
 	a, err := ask(t, cluster(t, counted, objects...), collect.Question{Kind: "Namespace", Name: ns})
 	if err != nil || a.State != explain.Failed || len(a.Because) != 21 || !strings.Contains(a.Because[20].Message, "80 more objects") {
-		t.Errorf("answer %+v, error %v", a, err)
+		t.Errorf("answer %+v, error %v; want 20 causes and the number of the others", a, err)
 	}
 	if calls > 200 {
 		t.Errorf("%d reads for 100 machines", calls)
@@ -280,7 +280,7 @@ func TestOverviewOfManySets(t *testing.T) {
 	began := time.Now()
 	a, err := ask(t, c, collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})
 	if err != nil || a.State != explain.Healthy {
-		t.Errorf("answer %+v, error %v", a, err)
+		t.Errorf("answer %+v, error %v; want a healthy cluster", a, err)
 	}
 	if took := time.Since(began); took > 10*time.Second { // the usual time is 0.25 s; an earlier version needed 24 s
 		t.Errorf("the answer took %s, want at most 10 s", took)

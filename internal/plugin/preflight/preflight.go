@@ -100,7 +100,7 @@ const (
 	Watches Effect = "Watches"
 )
 
-// Verdict is the effect on one object.
+// Verdict is the effect of Millwright on one object.
 type Verdict struct {
 	explain.Subject
 	Effect Effect `json:"effect"`

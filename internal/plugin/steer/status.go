@@ -6,7 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Progress is the progress of a rollout.
+// Progress is the progress of a rollout, as text for users.
 type Progress struct {
 	// Done means that all machines have the current template and are available.
 	Done bool

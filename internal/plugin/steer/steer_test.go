@@ -81,7 +81,7 @@ func TestChanges(t *testing.T) {
 				says = err.Error()
 			}
 			if patch := text(t, got.Patch); patch != c.patch || says != c.says {
-				t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
+				t.Errorf("%s: patch %s, text %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
 			}
 		})
 	}
@@ -128,7 +128,7 @@ func TestRestart(t *testing.T) {
 				says = err.Error()
 			}
 			if patch := text(t, got.Patch); patch != c.patch || says != c.says {
-				t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
+				t.Errorf("%s: patch %s, text %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
 			}
 		})
 	}
@@ -177,7 +177,7 @@ func TestStatus(t *testing.T) {
 				says = err.Error()
 			}
 			if got.Done != c.done || says != c.says {
-				t.Errorf("%s: %v %q; want %v %q", c.reason, got.Done, says, c.done, c.says)
+				t.Errorf("%s: done %v, text %q; want %v, %q", c.reason, got.Done, says, c.done, c.says)
 			}
 		})
 	}
@@ -193,7 +193,7 @@ func TestHistory(t *testing.T) {
 		{Number: 3, Set: "mill-c", Machines: 3, Present: true, Cause: "why mill-c"},
 	}
 	if diff := cmp.Diff(want, steer.History(d, func(set string) string { return "why " + set })); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+		t.Errorf("revisions (-want +got)\n%s", diff)
 	}
 	if s, err := steer.SetOf(d, 2); err != nil || s.Name != "mill-b" {
 		t.Errorf("the set of revision 2 is %q, error %v", s.Name, err)

@@ -46,7 +46,7 @@ func TestTook(t *testing.T) {
 			got := took(test.api, test.events)
 			slices.Sort(got)
 			if !slices.Equal(got, test.want) {
-				t.Errorf("%s: %v, want %v", test.reason, got, test.want)
+				t.Errorf("%s: durations %v, want %v", test.reason, got, test.want)
 			}
 		})
 	}

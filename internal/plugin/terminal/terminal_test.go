@@ -86,7 +86,7 @@ func TestLine(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			if got := Line(test.text, test.width); got != test.want {
-				t.Errorf("%s: %q, want %q", test.reason, got, test.want)
+				t.Errorf("%s: line %q, want %q", test.reason, got, test.want)
 			}
 		})
 	}

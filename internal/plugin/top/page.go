@@ -7,7 +7,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// pageScreen draws the open page.
 func (m model) pageScreen() string {
 	out := []string{bold(m.fit(m.page.subject.String() + "  (esc: back)")), ""}
 	most := max(1, m.height-len(out))

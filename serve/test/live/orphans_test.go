@@ -122,7 +122,7 @@ func (s *stage) left(want []string) {
 	})
 }
 
-// told waits for an event and returns its object.
+// told waits for a warning event with this reason and note. It returns the kind and name of the object of the event.
 func (s *stage) told(reason, note string) (about string) {
 	s.Helper()
 	s.eventually("an event", func() string {

@@ -38,7 +38,7 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// The names of the programs. The binary of this test runs as one of them if it is called by that name.
+// The names of the programs. The binary of this test runs as the program whose name it has.
 const (
 	ofSets     = "machine-controller-manager"
 	ofMachines = "machine-controller-kubemark"
@@ -126,9 +126,9 @@ type stage struct {
 	ns     string
 	api    client.Client
 	config string
-	// ports are the ports on which programs serve metrics over HTTP.
+	// ports has the ports on which the programs serve metrics over HTTP, by the name of the program.
 	ports map[string]int
-	// logs are the logs of the programs, by their names.
+	// logs has the paths of the logs, by the name of the program.
 	logs map[string]string
 	stop func()
 }
