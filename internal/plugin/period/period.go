@@ -22,7 +22,7 @@ import (
 )
 
 // Read summarizes the period of the given length that ends now. If q has no namespace, the summary is about all
-// namespaces. Read fails only if it can read no object.
+// namespaces. Read fails only if it can read no kind of the APIs.
 func Read(ctx context.Context, now time.Time, length time.Duration, c collect.Clusters, q collect.Question) (digest.Digest, error) {
 	f := digest.Facts{From: now.Add(-length), To: now, Place: "all namespaces"}
 	if q.Namespace != "" {

@@ -14,8 +14,8 @@ type Progress struct {
 	Text, Why string
 }
 
-// Status judges a rollout as `kubectl rollout status` does. It fails if the rollout cannot complete without a change
-// by the user. It also fails if revision is positive and is not the current revision.
+// Status judges a rollout as `kubectl rollout status` does. It fails if the rollout is late, has stopped, or cannot
+// complete without a change by the user. It also fails if revision is positive and is not the current revision.
 func Status(d Deployment, revision int64) (Progress, error) {
 	p := d.Last.Progress
 	switch err := d.leaving(); {

@@ -69,7 +69,8 @@ func Resume(d Deployment) (Change, error) {
 }
 
 // Undo returns the change that rolls back to a revision; 0 is the revision before the current one. The patch only
-// sets spec.rollbackTo: the controller restores the template.
+// sets spec.rollbackTo: the controller restores the template. Undo fails if the deployment is paused, invalid or
+// under deletion, or does not have the revision.
 func Undo(now time.Time, d Deployment, to int64) (Change, error) {
 	switch err := d.leaving(); {
 	case err != nil:
@@ -108,7 +109,9 @@ var marks = [][]string{
 }
 
 // Restart returns the change that replaces all machines of the current template. It writes the annotation in the
-// first place where the API's own comparison finds a new template. tried returns d with a patch applied.
+// first place where the API's own comparison finds a new template. tried returns d with a patch applied. Restart
+// fails if the deployment is paused, invalid or under deletion, if no set has the current template, or after a
+// restart in the same second.
 func Restart(now time.Time, d Deployment, tried func(patch map[string]any) (Deployment, error)) (Change, error) {
 	switch err := d.leaving(); {
 	case err != nil:

@@ -211,8 +211,8 @@ type Account struct {
 	Skip    []string
 }
 
-// Denied returns the rights of the role that the account lacks. It fails if the role does not exist, or if the API
-// server does not answer.
+// Denied returns the rights of the role that the account lacks. It fails if the role does not exist, or if a
+// SubjectAccessReview cannot be created.
 func Denied(ctx context.Context, c client.Client, a Account) (out preflight.Lack, err error) {
 	out = preflight.Lack{Account: a.Namespace + "/" + a.Name, Role: a.Role}
 	raw, err := config.FS.ReadFile("rbac/" + a.Role + "/role.yaml")

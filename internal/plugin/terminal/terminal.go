@@ -44,7 +44,7 @@ const (
 )
 
 // Line returns text as one line of at most width-1 characters, because some terminals wrap after a character in the
-// last column. Control characters become spaces. A shortened line ends with an ellipsis.
+// last column. Characters below U+0020 become spaces. A shortened line ends with an ellipsis.
 func Line(text string, width int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' {
