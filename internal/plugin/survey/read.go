@@ -239,8 +239,8 @@ func atOnce(spans []span) (most int) {
 	return most
 }
 
-// median returns the median of the observed durations. Without durations, the estimate is unknown and its source is
-// none.
+// median returns the median of the observed durations. Without durations, the estimate is unknown, and the parameter
+// none is its source.
 func median(all []time.Duration, what, span, none string) forecast.Estimate {
 	if len(all) == 0 {
 		return forecast.Estimate{Source: none}

@@ -54,7 +54,7 @@ func TestTable(t *testing.T) {
 func fields(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // TestTableNeverWraps: for every size, no line reaches the last column, and the table has fewer lines than the
-// terminal.
+// terminal, or two lines.
 func TestTableNeverWraps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := Size{rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height")}

@@ -66,8 +66,8 @@ func ownerOf(rows map[string]live.Row, r live.Row) string {
 	return set.Name
 }
 
-// matches reports whether the row matches every word of the filter, in any case. The word "zone:b" matches if the
-// column zone is "b". Another word matches if a column contains it.
+// matches reports whether the row matches every word of the filter, without regard to upper case. The word "zone:b"
+// matches if the column zone is "b". Another word matches if a column contains it.
 func matches(r live.Row, owner, filter string) bool {
 	if filter == "" {
 		return true
