@@ -21,8 +21,8 @@ func TestHistory(t *testing.T) {
 		event string
 		gone  bool
 	}{
-		"a machine":           {collect.Question{Kind: "Machine", Name: "mill-a-x"}, "node joined", false},
-		"a deleted machine":   {collect.Question{Kind: "Machine", Name: "mill-b-gone", API: provider.Gardener}, "evidence kept", true},
+		"a machine":         {collect.Question{Kind: "Machine", Name: "mill-a-x"}, "node joined", false},
+		"a deleted machine": {collect.Question{Kind: "Machine", Name: "mill-b-gone", API: provider.Gardener}, "evidence kept", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _, err := collect.History(t.Context(), now, collect.Clusters{Control: c, Target: c}, test.q)
