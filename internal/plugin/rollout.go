@@ -172,8 +172,8 @@ func (r *steering) questions(args []string) (out []collect.Question, err error) 
 	return out, nil
 }
 
-// about reads the sets of the deployment o and calls do. The name of the deployment precedes the text of an error,
-// except of ErrReported.
+// about reads the sets of the deployment o and calls do. Each error except ErrReported begins with the name of the
+// deployment.
 func (r *steering) about(ctx context.Context, k client.Client, o client.Object, do func(context.Context, client.Client, survey.Deployed) error) error {
 	d, err := survey.Sets(ctx, k, o)
 	if err == nil {

@@ -67,7 +67,7 @@ func (r *steering) chosen(ctx context.Context, k client.Client, home string, arg
 	return found, failed
 }
 
-// labelled returns the deployments in the namespace that the selector matches, for arguments such as "md -l pool=a".
+// labelled returns the deployments in one namespace whose labels match the selector: "md -l pool=a".
 func (r *steering) labelled(ctx context.Context, k client.Client, home string, args []string, selector labels.Selector) (found []client.Object, failed []error) {
 	if len(args) != 1 || strings.Contains(args[0], "/") {
 		return nil, []error{errors.New("-l requires a kind without a name: machinedeployment -l " + r.selector)}

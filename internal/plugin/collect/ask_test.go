@@ -66,8 +66,8 @@ func TestOneAPIOnly(t *testing.T) {
 	}
 }
 
-// TestUnreachable: if an API server does not answer, Ask fails or the answer has a gap. The answer is not "not
-// found".
+// TestUnreachable: if an API server does not answer, Ask fails or the answer has a gap. Ask does not answer that the
+// object does not exist.
 func TestUnreachable(t *testing.T) {
 	c := cluster(t, func(string) error { return errors.New("connection refused") })
 	if _, err := ask(t, c, collect.Question{Kind: "Machine", Name: "mill-a-x"}); err == nil || !strings.Contains(err.Error(), "connection refused") {

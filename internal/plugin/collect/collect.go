@@ -33,7 +33,7 @@ type Question struct {
 	// Everywhere means that the question is about all namespaces. Kind is then "Namespace", and Name is the name of
 	// the cluster.
 	Everywhere bool
-	// Tree requests the objects below the object, too.
+	// Tree requests the sets and machines below the object, too.
 	Tree bool
 }
 
@@ -123,8 +123,8 @@ func texts(gaps []Gap) (out []string) {
 }
 
 // Ask explains the object, the namespace or the cluster that q names. If no object or several objects have the name,
-// the answer says so. Ask fails if it finds no object and a read fails for another reason than a missing right. For a
-// namespace, Ask fails if it could read no kind.
+// the answer says so. Ask returns an error if it finds no object and a read fails. A forbidden read is a gap, not an
+// error. For a namespace, Ask fails if it could read no kind.
 func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (explain.Answer, error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	if q.Kind == "Namespace" {
@@ -173,9 +173,8 @@ func explained(ctx context.Context, l *look, o client.Object) explain.Answer {
 	return explain.Group(l.now, l.group(ctx, o))
 }
 
-// find returns the objects that q may mean. It ignores an API that is not installed, and records a gap for an API
-// that the user may not read. It fails if it finds no object and a read fails for another reason than a missing
-// right.
+// find returns the objects that q may mean. It ignores an API that is not installed. It returns an error if it finds
+// no object and a read fails. A forbidden read is a gap, not an error.
 func (l *look) find(ctx context.Context, q Question) (found []client.Object, err error) {
 	var failed []error
 	for _, k := range kindsOf(q) {

@@ -264,8 +264,8 @@ func others() []situation {
 	}
 }
 
-// unattended returns situations in which a controller does not run, or may not run. The status of the object is
-// older.
+// unattended returns situations in which a controller does not run, or may not run. The controller wrote the status
+// of the object earlier.
 func unattended() []situation {
 	machines := func(holder string, renewed time.Duration) []client.Object {
 		return list(lease("cluster-api-provider-test-leader", holder, renewed), lease("machine-controller", holder, renewed),

@@ -26,7 +26,8 @@ func (l *look) setController(ctx context.Context, s explain.Subject) explain.Con
 }
 
 // controller reads the leases of a controller in the default places: in the namespace of the machines, and in the
-// namespaces of both APIs. Without a lease, the controller may lead without leader election, or elsewhere.
+// namespaces of both APIs. If no lease exists there, the controller may run without leader election, or with a lease
+// in another namespace.
 func (l *look) controller(ctx context.Context, s explain.Subject, name string, leads func(lease string) bool) explain.Controller {
 	c := explain.Controller{Name: name}
 	if l.brief {

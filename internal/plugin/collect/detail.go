@@ -41,8 +41,8 @@ type Deployed struct {
 }
 
 // Details explains the object that q names. It adds the history, node and pods of a machine, the sets of a
-// deployment, or the cohort of a health check. It fails if it finds no object and a read fails for another reason
-// than a missing right.
+// deployment, or the cohort of a health check. It returns an error if it finds no object and a read fails. A
+// forbidden read is a gap, not an error.
 func Details(ctx context.Context, now time.Time, c Clusters, q Question) (Detail, error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	found, err := l.find(ctx, q)

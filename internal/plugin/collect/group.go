@@ -105,8 +105,8 @@ func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Obj
 // rolloutKey returns the key of the input of a deployment's controller.
 func rolloutKey(deployment client.Object) string { return "rollout/" + string(deployment.GetUID()) }
 
-// alarm marks the sets if the namespace has health checks, because this package does not ask health checks whether
-// they stop a rollout. A rollout that a health check has stopped then stays stopped.
+// alarm sets the alarm of each set to AlarmUnsure if the namespace has health checks: this package does not ask them
+// whether they stop a rollout. A rollout that a health check has stopped then stays stopped.
 func alarm(ctx context.Context, l *look, namespace string, sets []rollout.Set) {
 	for _, a := range apis.All {
 		if a.Checks == nil {

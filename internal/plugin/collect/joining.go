@@ -70,7 +70,7 @@ func nodeNames(v lifecycle.Machine) []string {
 // mostOfValue is the maximum length of a quoted value in bytes.
 const mostOfValue = 160
 
-// private has words in the names of secret fields. The answer does not quote the values of these fields.
+// private has words that mark the names of secret fields. The answer does not quote the values of these fields.
 var private = []string{"secret", "password", "token", "userdata"}
 
 // fields returns the fields of a machine's provider spec, except secret fields, or nil if the machine has no provider

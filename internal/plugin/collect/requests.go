@@ -16,9 +16,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// requests returns the pending certificate requests of the machine, each with the approver's report. The approver
-// reports some requests on no machine, because it cannot find their machine. requests judges these by the approver's
-// rules that need no facts known only to the approver. A denied request without a later request is included.
+// requests returns the pending certificate requests of the machine, each with the approver's report. For some
+// requests, the approver writes no event on a machine, because it cannot find the machine. requests judges these by
+// the approver's rules, as far as this package can read the facts. A denied request without a later request is
+// included.
 func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []postmortem.Request) {
 	list, err := once(l, "certificatesigningrequests", func() (*certificatesv1.CertificateSigningRequestList, error) {
 		var list certificatesv1.CertificateSigningRequestList

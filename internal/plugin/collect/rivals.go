@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// rivals returns the other sets in the namespace whose selector matches the machines of set o, if the selector of o
-// matches their machines, too. It ignores sets of the same deployment, and sets under deletion.
+// rivals returns other sets in the namespace of set o. The selector of each set matches the machines of o, and the
+// selector of o matches its machines. rivals ignores sets of the same deployment, and sets under deletion.
 func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (out []string) {
 	if s.Kind != "MachineSet" {
 		return nil

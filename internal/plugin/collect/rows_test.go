@@ -21,8 +21,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// row is a fault that the trial introduced on purpose, with its number in the trial. in is the case of
-// machine.openshift.io, too of machine.sapcloud.io. A case is nil if the API cannot have the fault.
+// row is a fault that the trial introduced on purpose, with its number in the trial. The field in has the case of
+// machine.openshift.io, the field too the case of machine.sapcloud.io. A case is nil if the API cannot have the
+// fault.
 type row struct {
 	number  string
 	what    string

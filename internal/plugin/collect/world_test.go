@@ -78,7 +78,7 @@ func cluster(t *testing.T, refuse func(what string) error, objects ...client.Obj
 	})
 }
 
-// lease returns a lease that was renewed at the given time before now. Without a holder, the lease is released.
+// lease returns a lease that was renewed at the given time before now. A lease with an empty holder is released.
 func lease(name, holder string, renewed time.Duration) *coordinationv1.Lease {
 	if strings.HasPrefix(holder, "pod-") { // controllers have such an identity
 		holder += "_2b1f9c1e-6f5c-4d0e-9a60-0f4d5c1e7a10"

@@ -98,8 +98,8 @@ func (r *command) run(ctx context.Context) error {
 	return err
 }
 
-// question returns the API and the namespace: the namespace of -n, without -n that of the context, and with -A all
-// namespaces.
+// question returns the API and the namespace. Without -n, the namespace is that of the context. With -A, it is empty,
+// which means all namespaces.
 func (r *command) question() (q collect.Question, err error) {
 	if r.api != "" {
 		known, err := apis.OfFlag(r.api)

@@ -46,7 +46,7 @@ func lease(holder string, ago, lasts time.Duration) func(*preflight.Facts) {
 	}
 }
 
-// TestBlocks: Judge reports each obstacle by its reason, and no block for facts that only resemble an obstacle.
+// TestBlocks: Judge returns a block for each obstacle, and no block for facts that only resemble an obstacle.
 func TestBlocks(t *testing.T) {
 	for _, c := range []struct {
 		why    string
