@@ -7,8 +7,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	millwright "github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/disruption"
 )
@@ -54,6 +56,29 @@ func TestPlanWithDisruptionBudgets(t *testing.T) {
 			if code != 1 || !strings.Contains(words, c.want) || c.want == "" && strings.Contains(words, "disruption budget") {
 				t.Errorf("%s, %s: exit code %d, want %q in\n%s", c.reason, api, code, c.want, text)
 			}
+		}
+	}
+}
+
+// TestPlanInPlaceWithDisruptionBudgets: updates in place need permits, and give them back.
+func TestPlanInPlaceWithDisruptionBudgets(t *testing.T) {
+	world := planWorld("gardener")
+	for _, o := range world {
+		if d, is := o.(*v1alpha1.MachineDeployment); is {
+			d.Spec.Strategy = v1alpha1.MachineDeploymentStrategy{Type: v1alpha1.InPlaceUpdateMachineDeploymentStrategyType, InPlaceUpdate: &v1alpha1.InPlaceUpdateMachineDeployment{
+				OrchestrationType:   v1alpha1.OrchestrationTypeAuto,
+				UpdateConfiguration: v1alpha1.UpdateConfiguration{MaxUnavailable: ptr.To(intstr.FromInt32(2)), MaxSurge: ptr.To(intstr.FromInt32(0))},
+			}}
+		}
+	}
+	for nodes, want := range map[string]string{
+		"1": "held: 1 machine waits for machine disruption budget b, which permits 1 disruption at a time then, with 1 machine updated:",
+		"0": "Then it waits: 2 machines wait for machine disruption budget b, which permits no rollout.",
+	} {
+		args := append([]string{"machinedeployment/fleet", "--api", "gardener"}, roll["gardener"]...)
+		text, _ := ask(planCluster(nil, append(world, limit("b", nodes, millwright.ReasonRollout))), "", args...)
+		if words := strings.Join(strings.Fields(text), " "); !strings.Contains(words, want) {
+			t.Errorf("%s at a time: want %q in\n%s", nodes, want, text)
 		}
 	}
 }
