@@ -2,7 +2,9 @@ package ui
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/plugin/drains"
@@ -277,6 +280,54 @@ func TestStopForbidsDrains(t *testing.T) {
 	}
 	if _, problem := answerOf(t, s, "drain", machineObject, ""); problem != "" {
 		t.Errorf("after the stop: %s", problem)
+	}
+}
+
+// TestLostPodsForbidDrains: a node with a pod that no controller creates again is not even cordoned.
+func TestLostPodsForbidDrains(t *testing.T) {
+	s, c, _ := acting(t)
+	seated(t, c)
+	alone := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "alone", UID: "q"}, Spec: corev1.PodSpec{NodeName: "n"}}
+	if err := c.Create(t.Context(), alone); err != nil {
+		t.Fatal(err)
+	}
+	hurried := posted(s, "/api/action", `{"action":"drain","object":`+machineObject+`,"confirm":true,"uid":"uid-a","line":"kubectl drain n --ignore-daemonsets --delete-emptydir-data"}`, same)
+	_, planned := answerOf(t, s, "drain", machineObject, "")
+	for _, problem := range []string{planned, hurried.Body.String()} {
+		if !strings.Contains(problem, "no controller creates web/alone again") || cordoned(t, c) || s.drains.Underway("uid-a") {
+			t.Errorf("%q, cordoned %v", problem, cordoned(t, c))
+		}
+	}
+}
+
+// TestUncordonNeedsRights: a user who may not change the node does not end the drain of another one.
+func TestUncordonNeedsRights(t *testing.T) {
+	s, c, _ := acting(t)
+	s.options.ActionLog = &syncBuffer{}
+	seated(t, c)
+	s.fleet.Target = interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return apierrors.NewForbidden(corev1.Resource("nodes"), "n", errors.New("not allowed"))
+		},
+	})
+	m := &machinev1.Machine{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "blue", Name: "mill-a"}, m); err != nil {
+		t.Fatal(err)
+	}
+	held := interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+		SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+			return apierrors.NewTooManyRequests("later", 1)
+		},
+	})
+	n := &corev1.Node{}
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "n"}, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.drains.Start(drains.Order{Machine: m, Node: n, Control: c, Target: held, Log: func(string) {}}); err != nil {
+		t.Fatal(err)
+	}
+	if problem := confirm(t, s, "uncordon", machineObject, ""); !strings.Contains(problem, "not allowed") || !s.drains.Underway("uid-a") {
+		t.Errorf("%q, underway %v", problem, s.drains.Underway("uid-a"))
 	}
 }
 

@@ -150,26 +150,35 @@ func (p Planner) change(ctx context.Context, of target, c act.Change, log func(s
 	case act.Delete:
 		err = p.Control.Delete(ctx, o, client.Preconditions{UID: &uid})
 	case act.Drain:
-		if _, err = p.permit(ctx, of); err == nil {
+		if _, err = p.planDrain(ctx, of); err == nil {
 			err = p.Drains.Start(drains.Order{Machine: o, Node: of.node, Control: p.Control, Target: p.Target, Log: log})
 		}
 		return "begun", err
 	case act.Uncordon:
-		p.Drains.End(uid)
-		err = patch(ctx, p.Target, of.node, []byte(`{"spec":{"unschedulable":null}}`))
+		err = p.uncordon(ctx, of)
 	default:
 		err = patch(ctx, p.Control, o, c.Patch)
 	}
 	return "done", err
 }
 
+// uncordon ends the drain of a node, and uncordons it. A user who may not do that does not end the drain of another one.
+func (p Planner) uncordon(ctx context.Context, of target) error {
+	change := []byte(`{"spec":{"unschedulable":null}}`)
+	if err := patch(ctx, p.Target, of.node.DeepCopy(), change, client.DryRunAll); err != nil {
+		return err
+	}
+	p.Drains.End(of.GetUID())
+	return patch(ctx, p.Target, of.node, change)
+}
+
 // patch changes the object with its UID: the API server refuses it for another object of the name.
-func patch(ctx context.Context, c client.Client, o client.Object, change []byte) error {
+func patch(ctx context.Context, c client.Client, o client.Object, change []byte, opts ...client.PatchOption) error {
 	whole, err := ofUID(change, o.GetUID())
 	if err != nil {
 		return err
 	}
-	return c.Patch(ctx, o, client.RawPatch(types.MergePatchType, whole))
+	return c.Patch(ctx, o, client.RawPatch(types.MergePatchType, whole), opts...)
 }
 
 // ofUID is the patch with the UID of an object.

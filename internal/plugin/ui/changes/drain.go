@@ -51,7 +51,7 @@ func (p Planner) planDrain(ctx context.Context, of target) (*PlanPage, error) {
 
 // elsewhere says that commands about nodes are for another cluster than those about machines.
 func (p Planner) elsewhere() []string {
-	if p.Target == p.Control {
+	if !p.Apart {
 		return nil
 	}
 	return []string{"the command is for the cluster that the machines join"}

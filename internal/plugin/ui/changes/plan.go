@@ -59,8 +59,9 @@ const mostPlanned = 100
 
 // Planner plans and makes changes with the rights of one user.
 type Planner struct {
-	// Control is the cluster with the machines, Target the one that they join. They read past caches.
+	// Control is the cluster with the machines, Target the one that they join. They read past caches. Apart says that they are two.
 	Control, Target client.Client
+	Apart           bool
 	Clock           clock.PassiveClock
 	// Namespace is the namespace of objects in manifests that name none; empty: such objects are refused.
 	Namespace string
