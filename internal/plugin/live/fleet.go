@@ -33,7 +33,7 @@ type Fleet struct {
 	Clusters collect.Clusters
 	// Control and Target read past the watches.
 	Control client.Client
-	Target  client.Client
+	Target  client.Reader
 	feed    *feed
 }
 

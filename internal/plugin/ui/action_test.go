@@ -331,6 +331,16 @@ func TestUncordonNeedsRights(t *testing.T) {
 	}
 }
 
+// TestNodesThatCannotBeChanged: a page that only reads the cluster of the nodes drains none of them.
+func TestNodesThatCannotBeChanged(t *testing.T) {
+	s, c, _ := acting(t)
+	seated(t, c)
+	s.fleet.Target = struct{ client.Reader }{c}
+	if problem := confirm(t, s, "drain", machineObject, ""); !strings.Contains(problem, "this page cannot change the nodes") || cordoned(t, c) {
+		t.Errorf("%q, cordoned %v", problem, cordoned(t, c))
+	}
+}
+
 // syncBuffer is a log that drains write while a test reads it.
 type syncBuffer struct {
 	sync.Mutex

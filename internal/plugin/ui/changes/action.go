@@ -16,7 +16,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 	"github.com/millwright-dev/millwright/internal/plugin/act"
-	"github.com/millwright-dev/millwright/internal/plugin/drains"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
 )
@@ -150,26 +149,13 @@ func (p Planner) change(ctx context.Context, of target, c act.Change, log func(s
 	case act.Delete:
 		err = p.Control.Delete(ctx, o, client.Preconditions{UID: &uid})
 	case act.Drain:
-		if _, err = p.planDrain(ctx, of); err == nil {
-			err = p.Drains.Start(drains.Order{Machine: o, Node: of.node, Control: p.Control, Target: p.Target, Log: log})
-		}
-		return "begun", err
+		return "begun", p.drain(ctx, of, log)
 	case act.Uncordon:
 		err = p.uncordon(ctx, of)
 	default:
 		err = patch(ctx, p.Control, o, c.Patch)
 	}
 	return "done", err
-}
-
-// uncordon ends the drain of a node, and uncordons it. A user who may not do that does not end the drain of another one.
-func (p Planner) uncordon(ctx context.Context, of target) error {
-	change := []byte(`{"spec":{"unschedulable":null}}`)
-	if err := patch(ctx, p.Target, of.node.DeepCopy(), change, client.DryRunAll); err != nil {
-		return err
-	}
-	p.Drains.End(of.GetUID())
-	return patch(ctx, p.Target, of.node, change)
 }
 
 // patch changes the object with its UID: the API server refuses it for another object of the name.

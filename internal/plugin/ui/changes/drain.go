@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/disruption"
@@ -76,4 +77,41 @@ func schedulable(n *corev1.Node, from, to string) forecast.Changed {
 		Object: forecast.Object{Kind: "Node", Name: n.Name}, Verb: forecast.Edited,
 		Fields: []forecast.Field{{Path: "spec.unschedulable", From: from, To: to}},
 	}
+}
+
+// errNoNodes refuses changes of nodes that the page cannot make.
+var errNoNodes = errors.New("action: this page cannot change the nodes of the cluster that the machines join")
+
+// nodes is a client that changes nodes.
+func (p Planner) nodes() (client.Client, error) {
+	if c, is := p.Target.(client.Client); is {
+		return c, nil
+	}
+	return nil, errNoNodes
+}
+
+// drain begins the drain of a node, if it is still as it was planned.
+func (p Planner) drain(ctx context.Context, of target, log func(outcome string)) error {
+	nodes, err := p.nodes()
+	if err != nil {
+		return err
+	}
+	if _, err := p.planDrain(ctx, of); err != nil {
+		return err
+	}
+	return p.Drains.Start(drains.Order{Machine: of.Object.Object, Node: of.node, Control: p.Control, Target: nodes, Log: log})
+}
+
+// uncordon ends the drain of a node, and uncordons it. A user who may not do that does not end the drain of another one.
+func (p Planner) uncordon(ctx context.Context, of target) error {
+	nodes, err := p.nodes()
+	if err != nil {
+		return err
+	}
+	change := []byte(`{"spec":{"unschedulable":null}}`)
+	if err := patch(ctx, nodes, of.node.DeepCopy(), change, client.DryRunAll); err != nil {
+		return err
+	}
+	p.Drains.End(of.GetUID())
+	return patch(ctx, nodes, of.node, change)
 }

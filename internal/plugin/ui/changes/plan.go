@@ -60,9 +60,11 @@ const mostPlanned = 100
 // Planner plans and makes changes with the rights of one user.
 type Planner struct {
 	// Control is the cluster with the machines, Target the one that they join. They read past caches. Apart says that they are two.
-	Control, Target client.Client
-	Apart           bool
-	Clock           clock.PassiveClock
+	// Nodes can be changed only if Target is a [client.Client].
+	Control client.Client
+	Target  client.Reader
+	Apart   bool
+	Clock   clock.PassiveClock
 	// Namespace is the namespace of objects in manifests that name none; empty: such objects are refused.
 	Namespace string
 	// Drains has the drains of nodes, Log gets a line for each action.
