@@ -57,7 +57,7 @@ func (p Planner) planBudget(ctx context.Context, of act.Object, c act.Change) (*
 		return page, nil
 	}
 	page.Notes = []string{"no drain, update in place or reboot begins: rollouts, scale-downs, health checks and deletions by users wait. Forced deletions, and instances whose end the cloud has announced, do not wait"}
-	if n, err := p.permits(ctx); err != nil {
+	if n, err := permits(ctx, p.Control); err != nil {
 		page.Unknown = append(page.Unknown, err.Error())
 	} else if n > 0 {
 		page.Notes = append(page.Notes, fmt.Sprintf("%d disruptions have begun, and continue", n))
@@ -66,8 +66,8 @@ func (p Planner) planBudget(ctx context.Context, of act.Object, c act.Change) (*
 }
 
 // permits is the number of machines that have a permit of any budget.
-func (p Planner) permits(ctx context.Context) (int, error) {
-	all, err := budgets.Read(ctx, p.Control)
+func permits(ctx context.Context, control client.Reader) (int, error) {
+	all, err := budgets.Read(ctx, control)
 	machines := map[types.UID]bool{}
 	for i := range all {
 		for _, d := range all[i].Status.Disruptions {

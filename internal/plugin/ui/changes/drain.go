@@ -82,9 +82,9 @@ func schedulable(n *corev1.Node, from, to string) forecast.Changed {
 // errNoNodes refuses changes of nodes that the page cannot make.
 var errNoNodes = errors.New("action: this page cannot change the nodes of the cluster that the machines join")
 
-// nodes is a client that changes nodes.
-func (p Planner) nodes() (client.Client, error) {
-	if c, is := p.Target.(client.Client); is {
+// writing is a client that changes nodes.
+func writing(target client.Reader) (client.Client, error) {
+	if c, is := target.(client.Client); is {
 		return c, nil
 	}
 	return nil, errNoNodes
@@ -92,7 +92,7 @@ func (p Planner) nodes() (client.Client, error) {
 
 // drain begins the drain of a node, if it is still as it was planned.
 func (p Planner) drain(ctx context.Context, of target, log func(outcome string)) error {
-	nodes, err := p.nodes()
+	nodes, err := writing(p.Target)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (p Planner) drain(ctx context.Context, of target, log func(outcome string))
 
 // uncordon ends the drain of a node, and uncordons it. A user who may not do that does not end the drain of another one.
 func (p Planner) uncordon(ctx context.Context, of target) error {
-	nodes, err := p.nodes()
+	nodes, err := writing(p.Target)
 	if err != nil {
 		return err
 	}
