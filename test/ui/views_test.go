@@ -132,7 +132,7 @@ func TestViews(t *testing.T) {
 	b.awaits("As the machine's object shows it", "providerName", "The end of its console", "panic <img", "Disruption budgets of this machine", "permits 1 disruption at a time")
 	b.picture("instance")
 	b.visit(views[5].hash)
-	b.awaits("weekdays <img", "Limits", "0 9 * * mon-fri for 8h0m0s, Europe/Berlin", "Machines with a permit", "lost <img", "Machines that wait for it", "pool-waits")
+	b.awaits("weekdays <img", "Limits", "0 9 * * mon-fri for 8h, Europe/Berlin", "Machines with a permit", "lost <img", "Machines that wait for it", "pool-waits")
 	b.picture("budget")
 	if evaluate[bool](b, "'attacked' in window") {
 		t.Error("a text of an object ran as a script")

@@ -107,7 +107,7 @@ func TestRowOf(t *testing.T) {
 		t.Errorf("since when a budget is paused that was changed is unknown: %+v", r)
 	}
 	out := budget("a", "2", 0, working)
-	if l := budgets.RowOf(monday.Add(12*time.Hour), &out).Limits; len(l) != 1 || l[0].Active || !l[0].Begins.Equal(monday.Add(22*time.Hour+45*time.Minute)) || l[0].Schedule != "0 9 * * mon-fri for 8h0m0s, Europe/Berlin" {
+	if l := budgets.RowOf(monday.Add(12*time.Hour), &out).Limits; len(l) != 1 || l[0].Active || !l[0].Begins.Equal(monday.Add(22*time.Hour+45*time.Minute)) || l[0].Schedule != "0 9 * * mon-fri for 8h, Europe/Berlin" {
 		t.Errorf("limits %+v", l)
 	}
 }

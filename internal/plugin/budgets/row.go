@@ -2,6 +2,7 @@ package budgets
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
@@ -119,11 +120,23 @@ func limits(now time.Time, o *v1alpha1.MachineDisruptionBudget, b disruption.Bud
 		e := o.Spec.Budgets[i]
 		l := Limit{Nodes: e.Nodes.String(), Allowed: s.Allowed, Reasons: e.Reasons, Active: s.Active, Ends: s.Ends, Begins: s.Begins}
 		if e.Schedule != "" {
-			l.Schedule = fmt.Sprintf("%s for %s, %s", e.Schedule, e.Duration.Duration, zoneOf(e))
+			l.Schedule = fmt.Sprintf("%s for %s, %s", e.Schedule, short(e.Duration.Duration), zoneOf(e))
 		}
 		out = append(out, l)
 	}
 	return out
+}
+
+// short is a duration as users write it: "8h", not "8h0m0s".
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func zoneOf(e v1alpha1.Budget) string {
