@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/disruption"
@@ -128,4 +129,41 @@ func TestManyMachinesWait(t *testing.T) {
 	if f.Cut || !f.Took.Known || f.Took.Length.Truncate(time.Second) != n*time.Minute || len(f.Steps[0].Held[0].Machines) != n-1 {
 		t.Errorf("cut %v, %s, known %v, %s", f.Cut, f.Took.Length, f.Took.Known, f.Steps[0].Held[0])
 	}
+}
+
+// TestNeverMoreThanPermitted: in whatever order machines ask and give back, no budget has more permits than it allows, a machine that
+// was refused takes none, and one of the machines gets a permit whenever there is room in all budgets.
+func TestNeverMoreThanPermitted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var limits []Limit
+		least := 100
+		for i, n := range rapid.SliceOfN(rapid.IntRange(0, 4), 1, 3).Draw(t, "limits") {
+			limits = append(limits, limited(fmt.Sprint("b-", i), fmt.Sprint(n), 0))
+			least = min(least, n)
+		}
+		p := newPermits(limits)
+		has := map[types.UID]bool{}
+		model := seated{poolOf(1), nil}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			m := types.UID(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}).Draw(t, "machine"))
+			now := epoch.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "minutes")) * time.Minute)
+			if rapid.Bool().Draw(t, "gives back") {
+				p.release(m)
+				delete(has, m)
+				continue
+			}
+			granted := p.ask(now, m, model.Exit(m), lifecycle.DisruptingDeletion).Granted
+			if want := has[m] || len(has) < least; granted != want {
+				t.Fatalf("%d of %d permits are in use, %s has one: %v; granted: %v", len(has), least, m, has[m], granted)
+			}
+			if granted {
+				has[m] = true
+			}
+			for i, l := range p.limits {
+				if l.Use.InUse != len(has) || len(l.Holders) != len(has) {
+					t.Fatalf("budget %d has %d permits in use and %d holders, want %d", i, l.Use.InUse, len(l.Holders), len(has))
+				}
+			}
+		}
+	})
 }
