@@ -2,6 +2,7 @@ package cloud_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/url"
 	"strings"
@@ -16,8 +17,10 @@ import (
 
 var want = provider.Want{UserData: []byte("#cloud-config\n"), Role: "worker"}
 
+// refOf is a machine whose UID depends on its name.
 func refOf(name string) provider.Ref {
-	return provider.Ref{UID: fmt.Sprintf("0b8f5c3e-1d2a-4c6b-9e7f-%012x", len(name)*1000+int(name[len(name)-1])), Namespace: "machines", Name: name}
+	sum := sha256.Sum256([]byte(name))
+	return provider.Ref{UID: fmt.Sprintf("0b8f5c3e-1d2a-4c6b-9e7f-%x", sum[:6]), Namespace: "machines", Name: name}
 }
 
 // patched is a class whose spec has a merge patch applied.
