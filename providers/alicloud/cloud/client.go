@@ -158,8 +158,8 @@ func (c *client) account(ctx context.Context) (string, error) {
 	})
 }
 
-// transport sends the SDK's requests. The SDK's own client would use a new connection for each request if
-// the network changes, and ignores the proxy of HTTPS in capital letters.
+// transport sends the SDK's requests. It is Go's usual one, which uses the proxy that the environment names,
+// instead of the one that the SDK configures for each request.
 type transport struct{ *http.Client }
 
 func newTransport() transport {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,16 +146,22 @@ func reactTo(code string, status int) reaction {
 	switch {
 	case begins("Throttling"), status == http.StatusTooManyRequests:
 		return throttled
-	case begins("QuotaExceed"), strings.HasSuffix(code, ".NoStock"), strings.HasSuffix(code, "NotOnSale"):
+	case begins("InvalidAccount"):
+		return exhausted
+	case containsAny(code, "QuotaExceed", "LimitExceed", "NotEnough", "Insufficient", "NoStock", "NotOnSale"):
 		return typeExhausted
 	case begins("InvalidAccessKeyId"), begins("InvalidSecurityToken"), begins("Forbidden."), begins("NoPermission"), status == http.StatusUnauthorized:
 		return denied
-	case begins("IncorrectInstanceStatus"), begins("DependencyViolation"):
+	case begins("Incorrect"), begins("InvalidOperation"), begins("InvalidStatus"), begins("DependencyViolation"):
 		return conflict
-	case begins("Invalid"), begins("MissingParameter"):
+	case status < http.StatusInternalServerError && (begins("Invalid") || begins("MissingParameter")):
 		return invalid
 	}
 	return transient
+}
+
+func containsAny(code string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(code, word) })
 }
 
 // answer is an error that a service of Alibaba Cloud answers with, as the SDK returns it.

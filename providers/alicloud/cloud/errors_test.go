@@ -131,7 +131,7 @@ func TestTemporaryKeys(t *testing.T) {
 
 // TestAnswerWithoutAList: a page of a proxy, or an answer without its list, never means that nothing exists.
 func TestAnswerWithoutAList(t *testing.T) {
-	for _, text := range []string{`{}`, `null`, `{"Instances":null}`, `[]`, `""`} {
+	for _, text := range []string{`{}`, `null`, `{"Instances":null}`, `[]`, `""`, `{"Instances":{"Instance":[]},"NextToken":"1"}`} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
 		s, err := cloud.New(cloud.Options{Clock: &double.Clock{}, Endpoint: server.URL}).Open(t.Context(), classOf(provider.Gardener, "c1"))
 		if err != nil {

@@ -154,7 +154,11 @@ func (s finder) each(ctx context.Context, c *client, request *ecs.DescribeInstan
 				}
 			}
 			next := deref(out.Body.NextToken)
-			if next == "" || next == deref(in.NextToken) {
+			if next == "" {
+				return
+			}
+			if next == deref(in.NextToken) { // else the listing would look complete, or never end
+				yield(nil, provider.Errorf(provider.Transient, "look for instances: ECS names the same page twice"))
 				return
 			}
 			in.NextToken = &next

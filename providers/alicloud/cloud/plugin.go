@@ -26,6 +26,6 @@ func Plugin() serve.Plugin {
 	}
 }
 
-// limits are below those of ECS for an account, to leave room for other clients: ECS documents 1000 calls of
-// DescribeInstances, and 200 of RunInstances, in a minute.
+// limits leave room for other clients of the account. ECS limits the calls of each operation; if it
+// throttles, the limit adapts.
 var limits = decorate.Limits{PerSecond: 10, Burst: 50, Writes: &decorate.Limits{PerSecond: 3, Burst: 20}}
