@@ -40,6 +40,21 @@ func TestInstancesOfTheOriginals(t *testing.T) {
 	}
 }
 
+// TestTagNameOfAUser: in machine.sapcloud.io the tag Name is a user's, and no name of a machine.
+func TestTagNameOfAUser(t *testing.T) {
+	w := sample(t)
+	s := w.open(t, with(classOf(provider.Gardener, "c1"), `"tags":{`, `"tags":{"Name":"pool-a",`))
+	for _, name := range []string{"worker-1", "m"} {
+		if _, err := s.Create(t.Context(), refOf(name), want); err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.Find(t.Context(), refOf(name))
+		if err != nil || len(found) != 1 || found[0].Name != name || found[0].Tags["Name"] != "pool-a" {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+	}
+}
+
 // TestClassWithoutASpec: a machine is deleted after its class, within the region of its provider ID.
 func TestClassWithoutASpec(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {

@@ -152,9 +152,11 @@ func (c *client) ask(ctx context.Context, service, action string, parameters map
 // account is the number of the account.
 func (c *client) account(ctx context.Context) (string, error) {
 	return c.accounts.Get(ctx, "", func(ctx context.Context) (string, error) {
-		var caller struct{ AccountId string } //nolint:revive // a name of the API
+		var caller struct {
+			AccountID string `json:"AccountId"`
+		}
 		err := c.ask(ctx, sts, "GetCallerIdentity", nil, &caller)
-		return caller.AccountId, err
+		return caller.AccountID, err
 	})
 }
 

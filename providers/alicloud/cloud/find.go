@@ -1,12 +1,12 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	ecs "github.com/alibabacloud-go/ecs-20140526/v7/client"
 	"github.com/alibabacloud-go/tea/dara"
@@ -120,11 +120,13 @@ func (s finder) matching(found map[string]*vm, ref provider.Ref) (out []*vm) {
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		i := found[key]
 		tags := mapOf(i)
-		uid, name := tags[uidTag], machineOf(i, tags)
-		if !(ownership(s).inScope(tags) || ownership(s).unscoped() && (uid == ref.UID && uid != "" || name == ref.Name)) {
+		uid, named := tags[uidTag], s.named(i, tags, ref.Name)
+		own := uid == ref.UID && uid != ""
+		scoped := ownership(s).inScope(tags) || ownership(s).unscoped() && (own || named)
+		if !scoped {
 			continue
 		}
-		if uid == ref.UID && uid != "" || key == id || uid == "" && name == ref.Name && name != "" {
+		if own || key == id || uid == "" && named {
 			out = append(out, i)
 		}
 	}
@@ -223,12 +225,19 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// machineOf is the name of the machine that an instance carries.
-func machineOf(i *vm, tags map[string]string) string {
-	for _, key := range []string{machineTag, nameTag} {
-		if name := tags[key]; name != "" {
-			return name
-		}
+// machineOf is the name of the machine that an instance carries. A tag Name of machine.sapcloud.io is a user's.
+func (s finder) machineOf(i *vm, tags map[string]string) string {
+	name := deref(i.InstanceName)
+	if name == deref(i.InstanceId) { // the default of ECS
+		name = ""
 	}
-	return strings.TrimSpace(deref(i.InstanceName))
+	if s.class.API == provider.OpenShift {
+		return cmp.Or(tags[machineTag], tags[nameTag], name)
+	}
+	return cmp.Or(tags[machineTag], name, tags[nameTag])
+}
+
+// named reports whether an instance may have the name of a machine, as one of the implementations writes it.
+func (s finder) named(i *vm, tags map[string]string, machine string) bool {
+	return machine != "" && slices.Contains([]string{s.machineOf(i, tags), deref(i.InstanceName)}, machine)
 }

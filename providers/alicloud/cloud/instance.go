@@ -30,7 +30,7 @@ var states = map[string]provider.State{
 func (s finder) toInstance(c *client, i *vm) provider.Instance {
 	tags, id := mapOf(i), deref(i.InstanceId)
 	out := provider.Instance{
-		ID: id, UID: tags[uidTag], Name: machineOf(i, tags), Owner: tags[ownerTag], Namespace: tags[namespaceTag],
+		ID: id, UID: tags[uidTag], Name: s.machineOf(i, tags), Owner: tags[ownerTag], Namespace: tags[namespaceTag],
 		ProviderID: s.providerID(c.region, id), State: states[deref(i.Status)], RawState: deref(i.Status), Type: deref(i.InstanceType),
 		Region: c.region, Zone: deref(i.ZoneId), Interruptible: interruptible(deref(i.SpotStrategy)), Created: createdAt(i), Tags: tags,
 	}

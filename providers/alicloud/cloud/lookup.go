@@ -67,22 +67,23 @@ func (l lookup) vSwitch(ctx context.Context, s *spec.Config) (string, error) {
 
 // vSwitch is a vSwitch in an answer.
 type vSwitch struct {
-	VSwitchId, ZoneId string //nolint:revive // names of the API
+	ID   string `json:"VSwitchId"`
+	Zone string `json:"ZoneId"`
 }
 
 // inOrder are the IDs of vSwitches: those in the zone first.
 func inOrder(all []vSwitch, zone string) (ids []string) {
 	slices.SortFunc(all, func(a, b vSwitch) int {
-		if here, there := a.ZoneId == zone, b.ZoneId == zone; here != there {
+		if here, there := a.Zone == zone, b.Zone == zone; here != there {
 			if here {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Compare(a.VSwitchId, b.VSwitchId)
+		return cmp.Compare(a.ID, b.ID)
 	})
 	for _, v := range all {
-		ids = append(ids, v.VSwitchId)
+		ids = append(ids, v.ID)
 	}
 	return ids
 }
@@ -125,6 +126,11 @@ func (l lookup) groupsWith(ctx context.Context, network, resourceGroup string, t
 	return ids, nil
 }
 
+// resourceGroup is a resource group in an answer.
+type resourceGroup struct {
+	ID string `json:"Id"`
+}
+
 // resourceGroup is the ID of the resource group of a spec; empty for the account's default.
 func (l lookup) resourceGroup(ctx context.Context, r spec.Reference) (string, error) {
 	switch r.Type {
@@ -136,11 +142,11 @@ func (l lookup) resourceGroup(ctx context.Context, r spec.Reference) (string, er
 	}
 	ids, err := l.resolve(ctx, ofResourceGroup, *r.Name, func(ctx context.Context) (ids []string, err error) {
 		var found struct {
-			ResourceGroups struct{ ResourceGroup []struct{ Id string } } //nolint:revive // names of the API
+			ResourceGroups struct{ ResourceGroup []resourceGroup }
 		}
 		err = l.ask(ctx, rm, "ListResourceGroups", map[string]string{"Name": *r.Name, "RegionId": l.region}, &found)
 		for _, g := range found.ResourceGroups.ResourceGroup {
-			ids = append(ids, g.Id)
+			ids = append(ids, g.ID)
 		}
 		return ids, err
 	})
