@@ -2,6 +2,7 @@ package cloud_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -89,5 +90,22 @@ func TestIdentity(t *testing.T) {
 		if got := identify(id); got != want {
 			t.Errorf("%q is %q, want %q", id, got, want)
 		}
+	}
+}
+
+// TestSimulatorRecordsReleases: requests name their instances in the query, which the record of lives reads.
+func TestSimulatorRecordsReleases(t *testing.T) {
+	w, ref := sample(t), refOf("worker-1")
+	w.server.Remember()
+	s := w.open(t, classOf(provider.Gardener, "c1"))
+	if _, err := s.Create(t.Context(), ref, want); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Advance(time.Minute)
+	if _, err := s.Delete(t.Context(), ref, nil); err != nil {
+		t.Fatal(err)
+	}
+	if lives := w.server.Lives(); len(lives) != 1 || lives[0].Ending.IsZero() {
+		t.Errorf("lives: %+v", lives)
 	}
 }
