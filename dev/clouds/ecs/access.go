@@ -75,6 +75,9 @@ func (c *store) lagging() time.Duration {
 
 // getCallerIdentity is allowed to every authenticated caller.
 func getCallerIdentity(_ *Cloud, in *call) (object, *failure) {
+	if in.caller.AccessKeyID == "" {
+		return nil, refuse("MissingAccessKeyId", "AccessKeyId is mandatory for this action.")
+	}
 	return object{
 		"AccountId": in.account, "UserId": "216959339000000001", "IdentityType": "RAMUser", "Arn": "acs:ram::" + in.account + ":user/machines", "PrincipalId": "216959339000000001",
 	}, nil

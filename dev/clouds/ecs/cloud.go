@@ -189,18 +189,18 @@ var actions = map[string]func(*Cloud, *call) (object, *failure){
 	"vpc.DescribeVSwitches": describeVSwitches, "resourcemanager.ListResourceGroups": listResourceGroups, "sts.GetCallerIdentity": getCallerIdentity,
 }
 
-func (in *call) permitted() *failure {
-	name, allowed := in.operationOfAction(), len(in.caller.Allow) == 0
-	for _, pattern := range in.caller.Allow {
+func (c call) permitted() *failure {
+	name, allowed := c.operationOfAction(), len(c.caller.Allow) == 0
+	for _, pattern := range c.caller.Allow {
 		ok, _ := path.Match(pattern, name)
 		allowed = allowed || ok
 	}
-	for _, pattern := range in.caller.Deny {
+	for _, pattern := range c.caller.Deny {
 		if ok, _ := path.Match(pattern, name); ok {
 			allowed = false
 		}
 	}
-	if allowed || in.service == "sts" {
+	if allowed || c.service == "sts" {
 		return nil
 	}
 	return refuse("Forbidden.RAM", "User not authorized to operate on the specified resource, or this API doesn't support RAM.")

@@ -33,8 +33,8 @@ func describeInstances(c *Cloud, in *call) (object, *failure) {
 			return nil, refuse("InvalidInstanceIds.Malformed", "The specified InstanceIds are not valid.")
 		}
 	}
-	if in.get("RegionId") == "" {
-		return nil, refuse("MissingParameter", "The input parameter RegionId that is mandatory for processing this request is not supplied.")
+	if no := in.regional(); no != nil {
+		return nil, no
 	}
 	var all []instance
 	for _, i := range c.instances.AllBehind(c.lagging()) {
@@ -54,6 +54,14 @@ func describeInstances(c *Cloud, in *call) (object, *failure) {
 		list = append(list, c.shown(i))
 	}
 	return object{"Instances": object{"Instance": list}, "NextToken": next, "TotalCount": len(all), "PageNumber": 1, "PageSize": len(page)}, nil
+}
+
+// regional refuses a request without a region.
+func (c call) regional() *failure {
+	if c.get("RegionId") != "" {
+		return nil
+	}
+	return refuse("MissingParameter", "The input parameter RegionId that is mandatory for processing this request is not supplied.")
 }
 
 // named reports whether a name matches a pattern, in which an asterisk stands for any text.
@@ -105,6 +113,9 @@ func shownTags(tags map[string]string) []object {
 
 func describeInstanceTypes(c *Cloud, in *call) (object, *failure) {
 	names, list := in.list("InstanceTypes"), []object{}
+	if len(names) > 10 {
+		return nil, refuse("InvalidParameter.InstanceTypes", "The specified parameter InstanceTypes has too many values.")
+	}
 	all := slices.Clone(c.options.Inventory.Types)
 	for _, name := range names {
 		if t, ok := c.typeNamed(name); ok && !slices.ContainsFunc(all, func(t Type) bool { return t.Name == name }) {
@@ -123,6 +134,9 @@ func describeInstanceTypes(c *Cloud, in *call) (object, *failure) {
 }
 
 func describeSecurityGroups(c *Cloud, in *call) (object, *failure) {
+	if no := in.regional(); no != nil {
+		return nil, no
+	}
 	list := []object{}
 	for _, g := range c.options.Inventory.SecurityGroups {
 		if in.matches(g.Tags) && (in.get("VpcId") == "" || in.get("VpcId") == g.Network) {
@@ -136,6 +150,9 @@ func describeSecurityGroups(c *Cloud, in *call) (object, *failure) {
 }
 
 func describeVSwitches(c *Cloud, in *call) (object, *failure) {
+	if no := in.regional(); no != nil {
+		return nil, no
+	}
 	list := []object{}
 	for _, v := range c.options.Inventory.VSwitches {
 		if in.matches(v.Tags) && (in.get("VpcId") == "" || in.get("VpcId") == v.Network) {
@@ -149,6 +166,9 @@ func describeVSwitches(c *Cloud, in *call) (object, *failure) {
 }
 
 func listResourceGroups(c *Cloud, in *call) (object, *failure) {
+	if in.number("PageSize") > 100 {
+		return nil, refuse("InvalidParameter.PageSize", "The specified parameter PageSize is not valid.")
+	}
 	list := []object{}
 	for _, g := range c.options.Inventory.ResourceGroups {
 		if in.get("Name") == "" || in.get("Name") == g.Name {

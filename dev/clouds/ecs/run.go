@@ -88,6 +88,9 @@ func (c launcher) repeated(in *call, token string) (instance, bool, *failure) {
 // check refuses what ECS refuses before it checks capacity.
 func (c launcher) check(in *call) (order, *failure) {
 	o := order{form: in.form, account: in.account, zone: in.get("ZoneId")}
+	if no := in.regional(); no != nil {
+		return o, no
+	}
 	for _, check := range []func(*order) *failure{
 		checkCounts, checkNames, checkUserData, checkTags, c.checkImage, c.checkType, c.checkNetwork, c.checkZone, c.checkResources, checkDisks, checkTerms,
 	} {
@@ -100,8 +103,6 @@ func (c launcher) check(in *call) (order, *failure) {
 
 func checkCounts(o *order) *failure {
 	switch {
-	case o.get("RegionId") == "":
-		return refuse("MissingParameter", "The input parameter RegionId that is mandatory for processing this request is not supplied.")
 	case len(o.get("ClientToken")) > mostToken:
 		return refuse("InvalidParameter.ClientToken", "The specified ClientToken is not valid.")
 	case o.get("Amount") != "" && o.number("Amount") != 1:
