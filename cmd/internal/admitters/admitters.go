@@ -1,4 +1,4 @@
-// Package admitters has the rules of all infrastructures for specs.
+// Package admitters returns the admission rules of all infrastructures for provider specs.
 package admitters
 
 import (
@@ -16,8 +16,8 @@ import (
 	vsphere "github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
-// ByPlatform are those of the infrastructures whose specs are judged as they are written, as Infrastructure
-// objects spell them.
+// ByPlatform returns the admission rules for provider specs, by the name of the infrastructure in Infrastructure
+// objects.
 func ByPlatform() map[string]admit.Admitter {
 	return map[string]admit.Admitter{
 		"AlibabaCloud": alicloud.Admitter{}, "AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "BareMetal": metal3.Admitter{}, "GCP": gcp.Admitter{}, "KubeVirt": kubevirt.Admitter{},

@@ -1,4 +1,5 @@
-// Package setprograms has the programs of sets and deployments, whose webhooks have the rules of all infrastructures.
+// Package setprograms returns the programs with the controllers of sets and deployments. Their webhooks have the
+// rules of all infrastructures.
 package setprograms
 
 import (
@@ -8,10 +9,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/program"
 )
 
-// SetController is the program machineset-controller as a command.
+// SetController returns the program machineset-controller as a command.
 func SetController() *cobra.Command { return program.SetController(admitters.ByPlatform()).Command() }
 
-// ControllerManager is the program machine-controller-manager as a command.
+// ControllerManager returns the program machine-controller-manager as a command.
 func ControllerManager() *cobra.Command {
 	return program.ControllerManager(admitters.ByPlatform()).Command()
 }

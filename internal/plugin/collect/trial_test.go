@@ -24,16 +24,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// trial is a situation of the second trial by users, by its number there. o is that of
-// machine.openshift.io, g of machine.sapcloud.io; nil where the API has no such situation.
+// trial is a situation of the second trial by users, with its number in that trial. o is the case of
+// machine.openshift.io, g of machine.sapcloud.io. A case is nil if the API does not have the situation.
 type trial struct {
 	number, what string
 	o, g         *broken
 }
 
-// TestTrial: each situation of the trial reads right in both APIs: the answer has the reason
-// and the words without which a person cannot go on, and no words that lead astray. What is
-// said of a machine is also said of its set and of all namespaces.
+// TestTrial: for each situation, the answer has the expected reason and the words that the user needs, and no
+// misleading words. The answers about the machine's set and about all namespaces report the machine's problem, too.
 func TestTrial(t *testing.T) {
 	for _, r := range slices.Concat(trialsMade(), trialsJoining(t), trialsRunning(), trialsLeaving(), trialsGroups(), trialsControllers(), trialsClouds(), trialsKeys(), trialsUntried(t)) {
 		for api, b := range map[string]*broken{"o": r.o, "g": r.g} {
@@ -51,7 +50,7 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// TestTrialIsWhole: no situation of the trial is left out but those which need no answer.
+// TestTrialIsWhole: the tests have each situation of the trial, except the situations in without.
 func TestTrialIsWhole(t *testing.T) {
 	without := map[string]string{"44": "refused by the API server", "51": "the simulator answers differently from the cloud"}
 	seen := map[string]bool{}
@@ -62,13 +61,13 @@ func TestTrialIsWhole(t *testing.T) {
 	}
 	for n := 1; n <= 56; n++ {
 		if number := strconv.Itoa(n); !seen[number] && without[number] == "" {
-			t.Errorf("row %d is not tried", n)
+			t.Errorf("no test has situation %d of the trial", n)
 		}
 	}
 }
 
-// alike asks about the set of the machine, and about all namespaces: both have its reason and
-// its sentence, and the first cause where that says more.
+// alike asks about the set of the machine, and about all namespaces. Both answers must have the sentence and the
+// first cause of a.
 func (b *broken) alike(t *testing.T, a explain.Answer) {
 	t.Helper()
 	with := *b
@@ -93,7 +92,7 @@ func (b *broken) alike(t *testing.T, a explain.Answer) {
 		text := other.Text(now)
 		for _, want := range []string{strings.TrimSuffix(a.Sentence, "."), firstCause(a)} {
 			if !strings.Contains(text, want) {
-				t.Errorf("of the machine it says\n%s\n%s does not say %q:\n%s", a.Text(now), other.Subject, want, text)
+				t.Errorf("the answer about the machine:\n%s\nthe answer about %s lacks %q:\n%s", a.Text(now), other.Subject, want, text)
 			}
 		}
 	}
@@ -115,7 +114,7 @@ func trialsMade() []trial {
 	return []trial{
 		{
 			"1 2", "field typo", &broken{ask: machineX, reason: "Failed", names: []string{"numCors", "template of MachineSet mill-a", "delete the machine"}, objects: list(refusedO(`spec.providerSpec.value.numCors: unknown field "numCors"`))},
-			&broken{ask: machineY, reason: "InvalidConfiguration", names: []string{"numCors", "correct the field that is named in machineclass small"}, objects: list(class, failedG("InvalidArgument", `machineclass small: providerSpec.numCors: unknown field "numCors"`))},
+			&broken{ask: machineY, reason: "InvalidConfiguration", names: []string{"numCors", "correct the named field of machineclass small"}, objects: list(class, failedG("InvalidArgument", `machineclass small: providerSpec.numCors: unknown field "numCors"`))},
 		},
 		{"3", "wrong kind of spec", &broken{ask: machineX, reason: "Failed", names: []string{"AWSMachineProviderConfig", "template"}, objects: list(refusedO(`spec.providerSpec.value.kind: "AWSMachineProviderConfig" is not "KubemarkMachineProviderConfig"`))}, nil},
 		{
@@ -156,7 +155,7 @@ func failedO(reason machinev1.MachineStatusError, text string) func(*machinev1.M
 	return func(m *machinev1.Machine) { m.Status.ErrorReason, m.Status.ErrorMessage = &reason, &text }
 }
 
-// joiningO and joiningG have an instance since some time, and no node.
+// joiningO and joiningG return a machine that has had an instance for the time d, and has no node.
 func joiningO(d time.Duration, change ...func(*machinev1.Machine)) *machinev1.Machine {
 	return openshiftMachine("Provisioned", d, append(change, provisionedO, func(m *machinev1.Machine) { m.Status.LastUpdated = ptr.To(ago(d)) })...)
 }
@@ -176,7 +175,7 @@ func trialsJoining(t *testing.T) []trial {
 	waits := func(uid, name, key string) []client.Object {
 		return list(request(t, uid, name, 29*time.Minute, usages), token(uid, key))
 	}
-	taken := []string{"exists already", "delete the node of that name"}
+	taken := []string{"exists already", "delete the existing node with this name"}
 	return []trial{
 		{
 			"14 15", "never joins, after a while", &broken{ask: machineX, reason: "AwaitingNode", names: console, objects: list(joiningO(30 * time.Minute))},
@@ -198,7 +197,7 @@ func trialsJoining(t *testing.T) []trial {
 			"34", "a node of the machine's name is there, and nothing asks", &broken{ask: machineX, reason: "NodeNameTaken", names: []string{"node mill-a-x", "delete node mill-a-x", "test:///i-other"}, objects: list(another, joiningO(30*time.Minute))},
 			&broken{ask: machineY, reason: "NodeNameTaken", names: []string{"node mill-b-y", "delete node mill-b-y"}, objects: list(strayG, class, joiningG(30*time.Minute))},
 		},
-		{"34", "the request of such a machine", &broken{ask: "csr/csr-1", reason: "NodeExists", names: []string{"delete the node of that name"}, objects: append(waits("uid-o", "mill-a-x", "blue/mill-a-x"), stray, joiningO(30*time.Minute))}, nil},
+		{"34", "the request of such a machine", &broken{ask: "csr/csr-1", reason: "NodeExists", names: []string{"delete the existing node with this name"}, objects: append(waits("uid-o", "mill-a-x", "blue/mill-a-x"), stray, joiningO(30*time.Minute))}, nil},
 	}
 }
 
@@ -222,7 +221,7 @@ func trialsRunning() []trial {
 		{"23", "health check that selects nothing", &broken{ask: "mhc/workers", reason: "NoMachines", names: []string{"spec.selector", "--show-labels"}, objects: list(empty)}, nil},
 		{"24", "health checks that overlap", &broken{ask: "mhc/workers", reason: "SharedMachines", names: []string{"pool"}, objects: list(check("workers", counted), check("pool", counted), running, node("True", "", "", 4*time.Hour))}, nil},
 		{"25", "short circuit", &broken{ask: "mhc/workers", reason: "TooManyUnhealthy", names: []string{"total: 3, unhealthy: 2", "spec.maxUnhealthy"}, objects: list(restricted)}, nil},
-		{"besides", "short circuit while machines merely start", &broken{ask: "mhc/workers", reason: "MachinesStart", names: []string{"waits for machines that start", "Next: wait"}, objects: list(starting)}, nil},
+		{"besides", "short circuit while machines only start", &broken{ask: "mhc/workers", reason: "MachinesStart", names: []string{"remediates nothing while machines start", "Next: wait"}, objects: list(starting)}, nil},
 		{
 			"31 53", "instance killed or stopped", &broken{ask: machineX, reason: "InstanceStopped", names: []string{"exited"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
 			&broken{ask: machineY, reason: "InstanceStopped", names: []string{"exited"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG, stopped), silent)},
@@ -262,7 +261,7 @@ func trialsLeaving() []trial {
 	held.Annotations = map[string]string{"machine.openshift.io/machine": "blue/mill-a-x"}
 	heldG := held.DeepCopy()
 	heldG.Annotations, heldG.Labels = nil, map[string]string{"node.gardener.cloud/machine-name": "mill-b-y"}
-	byFinalizer := []string{"acme.io/inventory", "remove the finalizer only if it never will"}
+	byFinalizer := []string{"acme.io/inventory", "remove the finalizer only if this program will never run again"}
 	volumes := func(o ...client.Object) []client.Object {
 		return append(o, cordoned(node("True", "", "", 8*time.Hour)), attachment())
 	}
@@ -278,7 +277,7 @@ func trialsLeaving() []trial {
 			&broken{ask: machineY, reason: "DisruptionBudget", names: cannot, never: astray, objects: blocked(broken0, bare, class, goingG)},
 		},
 		{
-			"42", "budget that allows none whatever happens", &broken{ask: machineX, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), goingO, pod("web-2", "n-2", "False", "CrashLoopBackOff"))},
+			"42", "budget that never allows a disruption", &broken{ask: machineX, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), goingO, pod("web-2", "n-2", "False", "CrashLoopBackOff"))},
 			&broken{ask: machineY, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), class, goingG)},
 		},
 		{
