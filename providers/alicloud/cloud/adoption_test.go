@@ -109,3 +109,22 @@ func TestSimulatorRecordsReleases(t *testing.T) {
 		t.Errorf("lives: %+v", lives)
 	}
 }
+
+// TestSearchByNameIsRepeated: while the absence of an instance is known, only its UID is searched. Ten seconds later the search
+// by name shows an instance of another implementation.
+func TestSearchByNameIsRepeated(t *testing.T) {
+	w, ref := sample(t), refOf("worker-1")
+	s := w.open(t, classOf(provider.Gardener, "c1"))
+	for n, requests := range []int{2, 3, 4} {
+		if found, err := s.Find(t.Context(), ref); err != nil || len(found) > 0 || w.server.Counts()["DescribeInstances"] != requests {
+			t.Errorf("search %d: %v, %v, %v", n, found, err, w.server.Counts())
+		}
+	}
+	if err := w.plant(classOf(provider.Gardener, "c1"), provider.Instance{Name: "worker-1"}); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Advance(11 * time.Second)
+	if found, err := s.Find(t.Context(), ref); err != nil || len(found) != 1 {
+		t.Errorf("after ten seconds: %v, %v", found, err)
+	}
+}

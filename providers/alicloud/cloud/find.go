@@ -38,7 +38,8 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 }
 
 // find searches by name first, which also shows instances of another implementation; and by UID and ID only
-// if the instance with it has not been found.
+// if the instance with it has not been found. If a machine had no instance moments ago, another search by
+// name could find only one of another implementation: it is left out, and the search by UID is repeated.
 func (s finder) find(ctx context.Context, c *client, ref provider.Ref) ([]*vm, error) {
 	id := idOf(ref.ProviderID)
 	found := map[string]*vm{}
@@ -51,7 +52,9 @@ func (s finder) find(ctx context.Context, c *client, ref provider.Ref) ([]*vm, e
 		}
 		return nil
 	}
-	if ref.Name != "" {
+	key := s.absenceOf(ref)
+	_, absent := c.observed.absent.Recall(key)
+	if ref.Name != "" && !absent {
 		if err := add(withName(ref.Name)); err != nil {
 			return nil, err
 		}
@@ -66,8 +69,7 @@ func (s finder) find(ctx context.Context, c *client, ref provider.Ref) ([]*vm, e
 			return nil, err
 		}
 	}
-	key := s.absenceOf(ref)
-	if _, tried := c.observed.tried.Recall(key); len(found) == 0 && id == "" && !tried {
+	if _, tried := c.observed.tried.Recall(key); len(found) == 0 && id == "" && !tried && !absent {
 		c.observed.absent.Put(key, struct{}{})
 	}
 	return s.matching(found, ref), nil
