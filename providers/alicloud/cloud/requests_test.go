@@ -195,17 +195,7 @@ func TestRequestsOfTwentyMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := w.server.Counts()
-		spent := func() map[string]int {
-			now, out := w.server.Counts(), map[string]int{}
-			for op, n := range now {
-				if n > before[op] {
-					out[op] = n - before[op]
-				}
-			}
-			before = now
-			return out
-		}
+		spent := w.spending()
 		all := make([]provider.Instance, machines)
 		each(t, machines, func(ctx context.Context, n int, ref provider.Ref) (err error) {
 			for range 3 { // the engine finds before it stores that it creates, and after
@@ -256,6 +246,21 @@ func TestRequestsOfTwentyMachines(t *testing.T) {
 		} else {
 			t.Logf("%s: deleting: %v", api, got)
 		}
+	}
+}
+
+// spending returns the numbers of requests since its last call, by operation.
+func (w *world) spending() func() map[string]int {
+	before := w.server.Counts()
+	return func() map[string]int {
+		now, out := w.server.Counts(), map[string]int{}
+		for op, n := range now {
+			if n > before[op] {
+				out[op] = n - before[op]
+			}
+		}
+		before = now
+		return out
 	}
 }
 
