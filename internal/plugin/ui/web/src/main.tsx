@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Banner } from "./budgets";
 import { FleetPage } from "./fleet";
 import { signIn, useFleet, useNow } from "./live";
 import { ObjectPage } from "./object";
@@ -20,6 +21,7 @@ function App() {
       <header><h1><a href="#/">{document.title}</a></h1><nav><a href="#/plan">Plan a change</a></nav>
         <span role="status" class={fleet.live ? "live" : "lost"}>{fleet.live ? "live" : fleet.loaded ? "no connection; what is shown may be old" : "connecting"}</span>
       </header>
+      <Banner budgets={fleet.budgets} now={now} />
       <main>
         {route.page === "fleet" && <FleetPage fleet={fleet} view={route.view} now={now} />}
         {route.page === "object" && <ObjectPage subject={route} fleet={fleet} now={now} beside={route.beside} />}
