@@ -212,7 +212,7 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	}
 	first := len(report.Runs)
 	report.add(created, s.Log)
-	if err := s.restAndRestart(ctx, report); err != nil {
+	if err := restAndRestart(ctx, s, report); err != nil {
 		return err
 	}
 	deleted, err := s.phase(ctx, s.removing(), bounds)
@@ -229,7 +229,7 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 }
 
 // restAndRestart is restIfAsked, and then the cost of a restart of the controllers.
-func (s *session) restAndRestart(ctx context.Context, report *Report) error {
+func restAndRestart(ctx context.Context, s *session, report *Report) error {
 	if err := s.restIfAsked(ctx, report); err != nil {
 		return err
 	}

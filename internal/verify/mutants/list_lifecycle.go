@@ -6,7 +6,13 @@ var lifecycleMutants = []Mutant{
 		ID: "lifecycle/status-trusted", File: "takeover.go", Func: "Takeover.MayHaveRequested",
 		From:  " || m.HasFinalizer && len(choices) > 0 && t.concerns(m)",
 		To:    "",
-		Finds: "TestMayHaveRequested", Note: "a set's machine whose status was removed counts as one without a request; the simulator removes no status",
+		Finds: "TestMayHaveRequested", Note: "a set's machine whose status was removed counts as one without a request",
+	},
+	{
+		ID: "lifecycle/assumed-request-ignored", File: "origin.go", Func: "Machine.Asked",
+		From: " || open != nil && open.Assumed",
+		To:   "",
+		Like: "removed statuses", Finds: "TestAssumedRequest", Note: "a set's machine is released before the infrastructure has answered, if a client removed its status: its instance remains",
 	},
 	{
 		ID: "lifecycle/takeover-ignored", File: "takeover.go", Func: "Takeover.Unlisted",

@@ -271,7 +271,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 		return wakes(e)
 	}
 	p.runApprover(r)
-	p.looksForDue(budgets)
+	lookForDue(p, budgets)
 }
 
 // runSets has p run the machine set controller.

@@ -53,8 +53,11 @@ const (
 // disruptionBudget is a budget as it is stored.
 type disruptionBudget = v1alpha1.MachineDisruptionBudget
 
-// disruptionKinds are the kinds of budgets.
-func (w *World) disruptionKinds() []*store.Kind {
+// budgetUsers are the users of disruption budgets.
+type budgetUsers struct{ *World }
+
+// kinds are the kinds of budgets.
+func (w budgetUsers) kinds() []*store.Kind {
 	if !w.profile.limitsDisruptions {
 		return nil
 	}
@@ -63,39 +66,38 @@ func (w *World) disruptionKinds() []*store.Kind {
 	return []*store.Kind{k}
 }
 
-// disruptionBudgets are all budgets.
-func (w *World) disruptionBudgets() []*disruptionBudget {
+// budgets are all budgets.
+func (w budgetUsers) budgets() []*disruptionBudget {
 	if !w.profile.limitsDisruptions {
 		return nil
 	}
-	return objects(w, &disruptionBudget{})
+	return objects(w.World, &disruptionBudget{})
 }
 
-// disruptionActions are the actions of users.
-func (w *World) disruptionActions() []func() {
+// actions are the actions of users.
+func (w budgetUsers) actions() []func() {
 	if !w.profile.limitsDisruptions {
 		return nil
 	}
-	return []func(){w.createDisruptionBudget, w.createDisruptionBudget, w.editDisruptionBudget, w.editDisruptionBudget, w.stopDisruptions, w.deleteDisruptionBudget}
+	return []func(){w.create, w.create, w.editLimits, w.editLimits, w.stop, w.delete}
 }
 
-func (w *World) createDisruptionBudget() {
-	if len(w.disruptionBudgets()) >= mostBudgets {
+func (w budgetUsers) create() {
+	if len(w.budgets()) >= mostBudgets {
 		return
 	}
-	w.budgetsMade++
-	b := &disruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("budget", w.budgetsMade)}}
+	b := &disruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("budget", w.step)}}
 	if s := w.anySet(); s != nil && w.chance(40) {
 		b.Spec.Selector.MatchLabels = map[string]string{memberLabel: s.GetName()}
 	}
-	b.Spec.Budgets = w.disruptionLimits()
+	b.Spec.Budgets = w.limits()
 	_, err := w.store.Create(b)
 	w.must("create a disruption budget", err)
 	w.does("creates disruption budget %s: %s", b.Name, limitsOf(b))
 }
 
-// disruptionLimits are limits for all causes, for some causes, or for a time of each hour.
-func (w *World) disruptionLimits() []v1alpha1.Budget {
+// limits are limits for all causes, for some causes, or for a time of each hour.
+func (w budgetUsers) limits() []v1alpha1.Budget {
 	all := v1alpha1.Budget{Nodes: intstr.FromInt32(int32(w.between(0, 2)))}
 	switch w.roll(4) {
 	case 0:
@@ -115,38 +117,38 @@ func limitsOf(b *disruptionBudget) (text string) {
 	return fmt.Sprintf("%spaused %v, selects %v", text, b.Spec.Paused, b.Spec.Selector.MatchLabels)
 }
 
-// changeDisruptionBudget changes the spec of a budget.
-func (w *World) changeDisruptionBudget(b *disruptionBudget, change func(*v1alpha1.MachineDisruptionBudgetSpec)) {
+// change changes the spec of a budget.
+func (w budgetUsers) change(b *disruptionBudget, change func(*v1alpha1.MachineDisruptionBudgetSpec)) {
 	w.edit(b, "", func(o client.Object) { change(&o.(*disruptionBudget).Spec) })
 	now := w.store.Lookup(b, client.ObjectKeyFromObject(b)).(*disruptionBudget)
 	w.does("changes disruption budget %s: %s", b.Name, limitsOf(now))
 }
 
-func (w *World) editDisruptionBudget() {
-	if b, ok := pick(w, w.disruptionBudgets()); ok {
-		limits := w.disruptionLimits()
-		w.changeDisruptionBudget(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) { s.Budgets = limits })
+func (w budgetUsers) editLimits() {
+	if b, ok := pick(w.World, w.budgets()); ok {
+		limits := w.limits()
+		w.change(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) { s.Budgets = limits })
 	}
 }
 
-// stopDisruptions pauses a budget, or ends its pause.
-func (w *World) stopDisruptions() {
-	if b, ok := pick(w, w.disruptionBudgets()); ok {
-		w.changeDisruptionBudget(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) { s.Paused = !s.Paused })
+// stop pauses a budget, or ends its pause.
+func (w budgetUsers) stop() {
+	if b, ok := pick(w.World, w.budgets()); ok {
+		w.change(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) { s.Paused = !s.Paused })
 	}
 }
 
-func (w *World) deleteDisruptionBudget() {
-	if b, ok := pick(w, w.disruptionBudgets()); ok && w.chance(50) {
+func (w budgetUsers) delete() {
+	if b, ok := pick(w.World, w.budgets()); ok && w.chance(50) {
 		w.must("delete a disruption budget", w.store.Delete(b, client.DeleteOptions{}))
 		w.does("deletes disruption budget %s", b.Name)
 	}
 }
 
-// relaxDisruptionBudgets lets every budget permit one disruption at a time.
-func (w *World) relaxDisruptionBudgets() {
-	for _, b := range w.disruptionBudgets() {
-		w.changeDisruptionBudget(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) {
+// relax lets every budget permit one disruption at a time.
+func (w budgetUsers) relax() {
+	for _, b := range w.budgets() {
+		w.change(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) {
 			s.Paused = false
 			for i := range s.Budgets {
 				s.Budgets[i].Nodes = intstr.FromInt32(max(1, s.Budgets[i].Nodes.IntVal))
@@ -156,12 +158,12 @@ func (w *World) relaxDisruptionBudgets() {
 }
 
 // permitsOfDeleted says which budget has the permit of a machine that does not exist; empty if none has.
-func (w *World) permitsOfDeleted() string {
+func (w budgetUsers) permitsOfDeleted() string {
 	exists := map[types.UID]bool{}
 	for _, m := range w.machines() {
 		exists[m.GetUID()] = true
 	}
-	for _, b := range w.disruptionBudgets() {
+	for _, b := range w.budgets() {
 		for _, d := range b.Status.Disruptions {
 			if !exists[d.UID] {
 				return fmt.Sprintf("disruption budget %s has a permit for machine %s, which does not exist", b.Name, d.Name)
@@ -180,20 +182,13 @@ func limitDisruptions[M client.Object](p *process, lens dialect.Machines[M]) mac
 		return nil
 	}
 	live := ownersReader{p.live, p.w.store}
-	var budgets client.Client = liveClient{p.client, live}
-	if m := p.w.o.Mutation; m != nil && m.Permits != nil {
-		budgets = m.Permits(budgets)
-	}
-	l := disruption.New(disruption.Options[M]{Budgets: budgets, Cached: p.client, Live: live, Clock: p, Dialect: lens})
-	var out machine.Budgets = lockedBudgets{l, p}
-	if m := p.w.o.Mutation; m != nil && m.Unlimited {
-		out = unlimited{out}
-	}
-	return out
+	return &lockedBudgets{p: p, Budgets: disruption.New(disruption.Options[M]{
+		Budgets: liveClient{p.client, live}, Cached: p.client, Live: live, Clock: p, Dialect: lens,
+	})}
 }
 
-// looksForDue lets p look which machines may be permitted, again and again.
-func (p *process) looksForDue(budgets machine.Budgets) {
+// lookForDue lets p look which machines may be permitted, again and again.
+func lookForDue(p *process, budgets machine.Budgets) {
 	if budgets == nil {
 		return
 	}
@@ -215,38 +210,40 @@ func (p *process) looksForDue(budgets machine.Budgets) {
 type lockedBudgets struct {
 	machine.Budgets
 	p *process
+	// asking is the task that asks now.
+	asking *task
 }
 
 // lock waits until no other pass of the process asks.
-func (l lockedBudgets) lock() (unlock func()) {
+func (l *lockedBudgets) lock() (unlock func()) {
 	t := l.p.running
-	for l.p.asking != nil {
-		t.waitsFor = l.p.asking
-		if l.p.asking.hanging() {
-			t.hang.until = l.p.asking.hang.until
+	for l.asking != nil {
+		t.waitsFor = l.asking
+		if l.asking.hanging() {
+			t.hang.until = l.asking.hang.until
 		}
 		if !t.on.pause() {
 			panic(killed{})
 		}
 	}
-	t.waitsFor, l.p.asking = nil, t
-	return func() { l.p.asking = nil }
+	t.waitsFor, l.asking = nil, t
+	return func() { l.asking = nil }
 }
 
 // Ask implements [machine.Budgets].
-func (l lockedBudgets) Ask(ctx context.Context, m client.Object, r lifecycle.PermitRequest) lifecycle.Disruption {
+func (l *lockedBudgets) Ask(ctx context.Context, m client.Object, r lifecycle.PermitRequest) lifecycle.Disruption {
 	defer l.lock()()
 	return l.Budgets.Ask(ctx, m, r)
 }
 
 // Over implements [machine.Budgets].
-func (l lockedBudgets) Over(ctx context.Context, machine types.UID) error {
+func (l *lockedBudgets) Over(ctx context.Context, machine types.UID) error {
 	defer l.lock()()
 	return l.Budgets.Over(ctx, machine)
 }
 
 // Due implements [machine.Budgets].
-func (l lockedBudgets) Due(ctx context.Context) []reconcile.Request {
+func (l *lockedBudgets) Due(ctx context.Context) []reconcile.Request {
 	defer l.lock()()
 	return l.Budgets.Due(ctx)
 }

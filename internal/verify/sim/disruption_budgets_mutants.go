@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/controller/machine"
-	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
@@ -24,12 +21,14 @@ func limitedDisruptions(c *profile) {
 func disruptionMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "disruption budgets are not asked", Finds: []string{judge.BudgetAsked},
-			Setting: limitedDisruptions, Unlimited: true,
+			Name: "disruption budgets are not asked", Finds: []string{judge.BudgetAsked}, Setting: limitedDisruptions,
+			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) {
+				return c, withoutBudgets{live}
+			},
 		},
 		{
-			Name: "a permit is not written before the disruption begins", Finds: []string{judge.BudgetAsked},
-			Setting: limitedDisruptions, Permits: func(c client.Client) client.Client { return unwritten{c} },
+			Name: "a permit is not written before the disruption begins", Finds: []string{judge.BudgetAsked}, Setting: limitedDisruptions,
+			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) { return unwritten{c}, live },
 		},
 		{
 			Name: "permits are written over those of another process", Finds: []string{judge.BudgetAsked, judge.BudgetPermits}, Dialects: []string{Both},
@@ -37,18 +36,18 @@ func disruptionMutants() []Mutation {
 				limitedDisruptions(c)
 				c.pausePercent = 60
 			},
-			Permits: func(c client.Client) client.Client { return unlocked{c} },
+			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) { return unlocked{c}, live },
 		},
 		{
-			Name: "an emergency stop stops nothing", Finds: []string{judge.BudgetPermits},
-			Setting: limitedDisruptions, Permits: func(c client.Client) client.Client {
-				return respecced{c, func(b *disruptionBudget) { b.Spec.Paused = false }}
+			Name: "an emergency stop stops nothing", Finds: []string{judge.BudgetPermits}, Setting: limitedDisruptions,
+			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) {
+				return c, respecced{live, func(b *disruptionBudget) { b.Spec.Paused = false }}
 			},
 		},
 		{
-			Name: "a budget permits one disruption too many", Finds: []string{judge.BudgetPermits},
-			Setting: limitedDisruptions, Permits: func(c client.Client) client.Client {
-				return respecced{c, func(b *disruptionBudget) {
+			Name: "a budget permits one disruption too many", Finds: []string{judge.BudgetPermits}, Setting: limitedDisruptions,
+			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) {
+				return c, respecced{live, func(b *disruptionBudget) {
 					for i := range b.Spec.Budgets {
 						b.Spec.Budgets[i].Nodes.IntVal++
 					}
@@ -58,16 +57,16 @@ func disruptionMutants() []Mutation {
 	}
 }
 
-// unlimited asks no budget.
-type unlimited struct{ machine.Budgets }
+// withoutBudgets shows no budgets.
+type withoutBudgets struct{ client.Reader }
 
-// Ask implements [machine.Budgets].
-func (unlimited) Ask(context.Context, client.Object, lifecycle.PermitRequest) lifecycle.Disruption {
-	return lifecycle.Disruption{Permitted: true}
+// List implements [client.Reader].
+func (r withoutBudgets) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, is := list.(*v1alpha1.MachineDisruptionBudgetList); is {
+		return nil
+	}
+	return r.Reader.List(ctx, list, opts...)
 }
-
-// Over implements [machine.Budgets].
-func (unlimited) Over(context.Context, types.UID) error { return nil }
 
 // unwritten keeps permits in the memory of the process.
 type unwritten struct{ client.Client }
@@ -78,8 +77,11 @@ func (c unwritten) Status() client.SubResourceWriter { return discarded{c.Client
 type discarded struct{ client.SubResourceWriter }
 
 // Patch implements [client.SubResourceWriter].
-func (discarded) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
-	return nil
+func (w discarded) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	if _, is := o.(*disruptionBudget); is {
+		return nil
+	}
+	return w.SubResourceWriter.Patch(ctx, o, p, opts...)
 }
 
 // unlocked writes permits without a lock on the version of the budget.
@@ -92,6 +94,9 @@ type overwriting struct{ client.SubResourceWriter }
 
 // Patch implements [client.SubResourceWriter].
 func (w overwriting) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	if _, is := o.(*disruptionBudget); !is {
+		return w.SubResourceWriter.Patch(ctx, o, p, opts...)
+	}
 	data, err := p.Data(o)
 	if err != nil {
 		return err
@@ -109,13 +114,13 @@ func (w overwriting) Patch(ctx context.Context, o client.Object, p client.Patch,
 
 // respecced shows the specs of budgets otherwise than they are.
 type respecced struct {
-	client.Client
+	client.Reader
 	change func(*disruptionBudget)
 }
 
 // List implements [client.Reader].
 func (c respecced) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	err := c.Client.List(ctx, list, opts...)
+	err := c.Reader.List(ctx, list, opts...)
 	if all, is := list.(*v1alpha1.MachineDisruptionBudgetList); is {
 		for i := range all.Items {
 			c.change(&all.Items[i])
@@ -126,7 +131,7 @@ func (c respecced) List(ctx context.Context, list client.ObjectList, opts ...cli
 
 // Get implements [client.Reader].
 func (c respecced) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	err := c.Client.Get(ctx, key, o, opts...)
+	err := c.Reader.Get(ctx, key, o, opts...)
 	if b, is := o.(*disruptionBudget); is {
 		c.change(b)
 	}

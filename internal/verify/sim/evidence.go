@@ -30,6 +30,9 @@ func (e evidence) All(example runtime.Object) []client.Object {
 	if _, is := example.(*corev1.Secret); is && e.w.profile.apart {
 		return append(e.w.store.All(example), e.w.target.All(example)...) // tokens are in the cluster that nodes join
 	}
+	if _, is := example.(*disruptionBudget); is && !e.w.profile.limitsDisruptions {
+		return nil
+	}
 	return e.w.home(example).All(example)
 }
 
@@ -80,7 +83,7 @@ func (e evidence) Anchors() []client.Object {
 // openJudge creates the judge.
 func (w *World) openJudge() {
 	r := judge.Rules{
-		APIs: w.judgedAPIs(), Checks: w.checkKinds(), Request: w.request(), Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.profile.collects, Hostile: w.profile.hostile, Sized: w.profile.helpers, Alarmed: w.profile.checks, Limited: w.profile.limitsDisruptions,
+		APIs: w.judgedAPIs(), Checks: w.checkKinds(), Request: w.request(), Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.profile.collects, Hostile: w.profile.hostile, Sized: w.profile.helpers, Alarmed: w.profile.checks,
 		Grace: w.profile.orphans.Grace, Period: w.profile.orphans.Period, PerHour: w.profile.orphans.PerHour, Percent: w.profile.orphans.Limit.Percent,
 		CloudLag: w.profile.cloud.Lag, ViewLag: w.profile.viewLag, Skew: min(w.profile.skew, mostWrong), Pause: w.longest(),
 	}
@@ -153,10 +156,10 @@ func (p *process) judgeWrite(c store.Call, pass *judge.Pass, old, now client.Obj
 	case c.Kind.Kind == "Node" && old != nil && !gone:
 		w.judge.NodeWritten(pass, old.(*corev1.Node))
 		if n, is := now.(*corev1.Node); is && p.role == machineRole {
-			w.judge.NodeClosed(pass, old.(*corev1.Node), n)
+			judge.Disruptions{Judge: w.judge}.NodeClosed(pass, old.(*corev1.Node), n)
 		}
 	case c.Kind.Kind == "MachineDisruptionBudget" && old != nil && now != nil:
-		w.judge.PermitsWritten(pass, old.(*disruptionBudget), now.(*disruptionBudget))
+		judge.Disruptions{Judge: w.judge}.PermitsWritten(pass, old.(*disruptionBudget), now.(*disruptionBudget))
 	case c.Kind.Kind == "Pod" && old != nil:
 		w.judge.PodLeaves(pass, old, now, c.Verb == "delete")
 	case c.Kind.Kind == "MachineClass":

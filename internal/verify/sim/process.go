@@ -52,8 +52,8 @@ type process struct {
 	live, targetLive client.Reader
 	queue            queue
 	tasks            []*task
-	// running is the task that is executing, asking the task that asks the disruption budgets.
-	running, asking *task
+	// running is the task that is executing.
+	running *task
 
 	reconcile func(context.Context, reconcile.Request) (reconcile.Result, error)
 	// wakes returns the keys that a change wakes, with their delays.

@@ -107,7 +107,6 @@ type wider struct {
 	oldCheckProfile
 	remediationProfile
 	rebooting
-	disruptionProfile
 	breadth
 }
 

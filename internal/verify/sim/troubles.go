@@ -23,6 +23,7 @@ type troubles struct {
 	nodeDeletionProfile
 	instanceFailureProfile
 	choiceProfile
+	disruptionProfile
 	hazard hazard
 	// dallies: deletions arrive late, other writes do not. No seed draws it.
 	dallies bool

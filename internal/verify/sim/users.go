@@ -66,7 +66,7 @@ func (w *World) stepUser() {
 		w.deleteMachine, w.deleteMachine, w.deleteMachine, w.deleteSet, w.relabel, w.offerMachine,
 		w.addHook, w.removeHooks, w.hurry, w.cordon, w.deleteNode, w.loseSecret, w.loseSecret,
 	}
-	action, _ := pick(w, slices.Concat(actions, w.healthDeeds(), w.disruptionActions()))
+	action, _ := pick(w, slices.Concat(actions, w.healthDeeds(), budgetUsers{w}.actions()))
 	action()
 }
 
@@ -305,7 +305,7 @@ func (w *World) mendMachines() {
 func (w *World) repair() {
 	w.restoreSecret()
 	w.repairChecks()
-	w.relaxDisruptionBudgets()
+	budgetUsers{w}.relax()
 	w.endBadImages()
 	w.endMisdirection()
 	w.removeForeignFinalizers(false)

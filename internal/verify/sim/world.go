@@ -51,9 +51,7 @@ type World struct {
 	falseAnswers falseAnswers
 	backups      backups
 	recreated    recreated
-	// budgetsMade is the number of disruption budgets that users have created.
-	budgetsMade int
-	outages     []outage
+	outages      []outage
 	// earlier are the leases that the earlier version holds.
 	earlier map[lease]bool
 	// hollow is kubemark's cloud in worlds that use it.

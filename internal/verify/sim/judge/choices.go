@@ -116,9 +116,9 @@ func (m *ChoiceRecord) CreateAnswered(a CreateRequest, said CreateReply) {
 
 // RequestForgotten records that a client has removed the status of a machine whose choice is unclear: another process cannot know the
 // choice, and may request any choice. All other statements about the machine's instance still hold.
-func (j *Judge) RequestForgotten(uid string) {
-	if j.unclear[uid] != "" {
-		j.dropped[uid] = true
+func (m *ChoiceRecord) RequestForgotten(uid string) {
+	if m.unclear[uid] != "" {
+		m.dropped[uid] = true
 	}
 }
 

@@ -13,11 +13,14 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 )
 
+// Disruptions judges the disruption budgets.
+type Disruptions struct{ *Judge }
+
 // windowMargin is the time around the begin and the end of a window in which a limit may count or not: clocks differ.
 const windowMargin = time.Minute
 
 // governs reports whether the budget has selected the machine all the time since the machine's deletion.
-func (j *Judge) governs(b *v1alpha1.MachineDisruptionBudget, m machine) bool {
+func (j Disruptions) governs(b *v1alpha1.MachineDisruptionBudget, m machine) bool {
 	since := deletedSince(m)
 	if since.IsZero() || !b.CreationTimestamp.Time.Before(since.Truncate(time.Second)) {
 		return false
@@ -34,7 +37,7 @@ func (j *Judge) governs(b *v1alpha1.MachineDisruptionBudget, m machine) bool {
 }
 
 // statesSince are the states of an existing object at the time, and after each change since then.
-func (j *Judge) statesSince(uid types.UID, since time.Time) (out []client.Object) {
+func (j Disruptions) statesSince(uid types.UID, since time.Time) (out []client.Object) {
 	for _, c := range j.log[uid] {
 		if c.now == nil {
 			continue
@@ -48,7 +51,7 @@ func (j *Judge) statesSince(uid types.UID, since time.Time) (out []client.Object
 }
 
 // NodeClosed judges that the machine controller cordons a node.
-func (j *Judge) NodeClosed(p *Pass, old, now *corev1.Node) {
+func (j Disruptions) NodeClosed(p *Pass, old, now *corev1.Node) {
 	if now == nil || old.Spec.Unschedulable || !now.Spec.Unschedulable {
 		return
 	}
@@ -58,8 +61,8 @@ func (j *Judge) NodeClosed(p *Pass, old, now *corev1.Node) {
 }
 
 // disrupted judges that the drain of a deleted machine continues. A drain that began before a budget selected the machine needs no permit of it.
-func (j *Judge) disrupted(p *Pass, m machine, what string) {
-	if !j.Limited || deletedSince(m).IsZero() || j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
+func (j Disruptions) disrupted(p *Pass, m machine, what string) {
+	if deletedSince(m).IsZero() || j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
 		return
 	}
 	for _, o := range j.All(&v1alpha1.MachineDisruptionBudget{}) {
@@ -75,7 +78,7 @@ func permits(b *v1alpha1.MachineDisruptionBudget, uid types.UID) bool {
 }
 
 // PermitsWritten judges that the machine controller writes permits into a budget.
-func (j *Judge) PermitsWritten(p *Pass, old, now *v1alpha1.MachineDisruptionBudget) {
+func (j Disruptions) PermitsWritten(p *Pass, old, now *v1alpha1.MachineDisruptionBudget) {
 	for _, d := range now.Status.Disruptions {
 		if permits(old, d.UID) {
 			continue
@@ -94,7 +97,7 @@ func (j *Judge) PermitsWritten(p *Pass, old, now *v1alpha1.MachineDisruptionBudg
 }
 
 // judgePermit judges the permit of a deletion that has not begun.
-func (j *Judge) judgePermit(b *v1alpha1.MachineDisruptionBudget, d v1alpha1.Disruption) {
+func (j Disruptions) judgePermit(b *v1alpha1.MachineDisruptionBudget, d v1alpha1.Disruption) {
 	if b.Spec.Paused && d.Reason != v1alpha1.ReasonInterruption {
 		j.Broken(BudgetPermits, "paused disruption budget %s permits the disruption of machine %s", b.Name, d.Name)
 	}
@@ -114,7 +117,7 @@ func limits(l v1alpha1.Budget, r v1alpha1.DisruptionReason) bool {
 }
 
 // within reports whether the limit surely applies now: always, or for the first minutes of each hour.
-func (j *Judge) within(l v1alpha1.Budget) bool {
+func (j Disruptions) within(l v1alpha1.Budget) bool {
 	if l.Duration == nil {
 		return true
 	}

@@ -102,8 +102,6 @@ type Rules struct {
 	// Sized: a controller publishes the capacity of the machines of sets. Alarmed: deployments see the alarms of health
 	// checks, because one process runs both controllers.
 	Sized, Alarmed bool
-	// Limited: the API server has disruption budgets.
-	Limited bool
 	// CloudLag and ViewLag bound the delay of the cloud's listings and of caches, Skew the error of clocks, Pause the time that a
 	// pass may stop between two calls.
 	CloudLag, ViewLag, Skew, Pause time.Duration
