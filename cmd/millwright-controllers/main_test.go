@@ -45,7 +45,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-const list = "installation-check, machine-api-operator, machine-controller, machine-controller-kubemark, machine-controller-manager, machine-healthcheck, machineset-controller, nodelink-controller, termination-handler"
+const list = "installation-check, machine-api-operator, machine-controller, machine-controller-kubemark, machine-controller-manager, machine-healthcheck, machine-ui, machineset-controller, nodelink-controller, termination-handler"
 
 // TestNames: a command answers to the name that the file is called by.
 func TestNames(t *testing.T) {
