@@ -1,0 +1,50 @@
+// The machines of both APIs in one table, the worst first.
+
+import { Link, SectionBox, SimpleTable, StatusLabel } from '@kinvolk/headlamp-plugin/lib/CommonComponents';
+import { Utils } from '@kinvolk/headlamp-plugin/lib';
+import { useState } from 'react';
+import { gardener, matches, openshift, type Row, rowOf, worstFirst } from './facts';
+import { GardenerMachine, machineOf, OpenShiftMachine } from './resources';
+
+interface Listed {
+  items: { jsonData: unknown }[] | null;
+  error: { message?: string; status?: number } | null;
+}
+
+// Gap says that the machines of one API could not be read. An API that the cluster does not have is none.
+function Gap({ api, error }: { api: string; error: Listed['error'] }) {
+  if (!error || error.status === 404) return null;
+  return <p role="alert">The machines of {api} could not be read: {error.message || 'the API server gives no reason'}.</p>;
+}
+
+const columns = [
+  { label: 'Name', getter: (r: Row) => <Link routeName={r.api} params={{ namespace: r.namespace, name: r.name }}>{r.name}</Link> },
+  { label: 'Namespace', getter: (r: Row) => r.namespace },
+  { label: 'Set', getter: (r: Row) => r.set },
+  { label: 'Phase', getter: (r: Row) => <StatusLabel status={r.severity}>{r.phase || 'unknown'}</StatusLabel> },
+  { label: 'Zone', getter: (r: Row) => r.zone },
+  { label: 'Type', getter: (r: Row) => r.type },
+  { label: 'Node', getter: (r: Row) => r.node },
+  { label: 'Age', getter: (r: Row) => (r.created ? Utils.timeAgo(r.created) : '') },
+  { label: 'What is wrong', getter: (r: Row) => r.wrong },
+];
+
+export function Fleet() {
+  const ours = OpenShiftMachine.useList() as unknown as Listed, theirs = GardenerMachine.useList() as unknown as Listed;
+  const [text, setText] = useState('');
+  const all = [...(ours.items ?? []), ...(theirs.items ?? [])].map(o => rowOf(machineOf(o))).sort(worstFirst);
+  const shown = all.filter(r => matches(r, text));
+  const loading = (!ours.items && !ours.error) || (!theirs.items && !theirs.error);
+  const wrong = all.filter(r => r.severity !== 'success').length;
+  return (
+    <SectionBox title="Machines">
+      <Gap api={openshift} error={ours.error} />
+      <Gap api={gardener} error={theirs.error} />
+      <p role="status">{loading ? 'The machines are being read.' : `${wrong} of ${all.length} machines are not in order, ${shown.length} are shown.`}</p>
+      <p>
+        <label>Search <input value={text} placeholder="zone:eu-1b failed" onChange={e => setText(e.target.value)} /></label>
+      </p>
+      <SimpleTable data={shown} columns={columns} rowsPerPage={[25, 50, 100]} emptyMessage="No machine matches." />
+    </SectionBox>
+  );
+}
