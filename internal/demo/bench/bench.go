@@ -212,13 +212,8 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	}
 	first := len(report.Runs)
 	report.add(created, s.Log)
-	if err := s.restIfAsked(ctx, report); err != nil {
+	if err := s.restAndRestart(ctx, report); err != nil {
 		return err
-	}
-	if rest := report.Runs[first].Rest; rest != nil {
-		if rest.Restarted, err = restart(ctx, s); err != nil {
-			return err
-		}
 	}
 	deleted, err := s.phase(ctx, s.removing(), bounds)
 	if err != nil {
@@ -231,6 +226,20 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 		return err
 	}
 	return s.joinAgain(ctx, &report.Runs[first])
+}
+
+// restAndRestart is restIfAsked, and then the cost of a restart of the controllers.
+func (s *session) restAndRestart(ctx context.Context, report *Report) error {
+	if err := s.restIfAsked(ctx, report); err != nil {
+		return err
+	}
+	rest := report.Runs[len(report.Runs)-1].Rest
+	if rest == nil {
+		return nil
+	}
+	var err error
+	rest.Restarted, err = restart(ctx, s)
+	return err
 }
 
 // restIfAsked counts writes at rest in sessions that request it, and measures the cost of rest after the phase that was added last.

@@ -57,7 +57,7 @@ func (s dying) measure(ctx context.Context, report *Report) error {
 	}
 	m.Dead.Leaving, m.Dead.Most = mostLeaving(lives)
 	report.add(m, s.Log)
-	return s.restIfAsked(ctx, report)
+	return s.restAndRestart(ctx, report)
 }
 
 // deadCeilings are the times in which the raw client deletes and creates as many machines as nodes die.

@@ -41,7 +41,7 @@ func (l Lease) idle(now time.Time) string {
 	case since > max(silence, l.Lasts):
 		return "its holder " + l.Holder + " has not renewed it for " + span(since)
 	case l.Stranger:
-		return "it is held by " + l.Holder + ", which has no name of a controller, and no pod in the namespace of the lease has that name"
+		return "it is held by " + l.Holder + ": this is not the name of a controller, and no pod in the namespace of the lease has this name"
 	}
 	return ""
 }
@@ -97,7 +97,7 @@ func (c Controller) unattended(now time.Time, s Subject, f finding) Answer {
 	if len(causes) == 0 || a.State == Healthy || f.key == reasonForeign {
 		return a
 	}
-	next := "see that a " + c.Name + " for the API " + s.API + " runs: its log says what is wrong"
+	next := "make sure that a " + c.Name + " for the API " + s.API + " runs: its log says what is wrong"
 	if reasons[f.key].waits {
 		a.Reason, a.Because = ReasonUnattended, append(causes, a.Because...)
 	} else {
@@ -115,4 +115,4 @@ func (c Controller) unattended(now time.Time, s Subject, f finding) Answer {
 }
 
 // absent says that no controller of a name runs.
-func absent(controller string) string { return "no " + controller + " is at work" }
+func absent(controller string) string { return "no " + controller + " is running" }

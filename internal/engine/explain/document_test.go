@@ -13,10 +13,13 @@ func Document() string {
 	var b strings.Builder
 	b.WriteString(`# Reasons
 
-All answers of ` + "`kubectl machine why`" + `, and what to do next. The column "reason" is the answer's field ` + "`reason`" + `. If a reason has several rows or steps,
-the answer depends on the situation. ` + "`why`" + ` replaces the words in braces. If an API records only a text about a failed creation,
-` + "`CreateFailed` also stands for `ResourceExhausted`, `InvalidConfiguration`, `PermissionDenied` and `Conflict`" + `
-([which API](compatibility.md)): Millwright does not parse that text, and the cause quotes it. This page is generated from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
+The table has all answers of ` + "`kubectl machine why`" + `. The column "reason" is the field ` + "`reason`" + ` of the answer, "the object ..." is the sentence after the name of the object, and "next" is the next step.
+If a reason has several rows or steps, ` + "`why`" + ` selects one of them for the situation. It replaces the words in braces.
+
+Some APIs store only the text of a failed creation, not the kind of error ([which API](compatibility.md)). In this case the reason is ` + "`CreateFailed`" + ` instead of
+` + "`ResourceExhausted`, `InvalidConfiguration`, `PermissionDenied` or `Conflict`" + `. ` + "`why`" + ` then quotes the text, and uses its words only to select the next step.
+
+A test generates this page from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
 
 | reason | state | the object ... | next |
 |---|---|---|---|

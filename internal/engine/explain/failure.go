@@ -91,7 +91,7 @@ func squatted(q *input) finding {
 		key: reasonSquatter, fill: []string{"squatter", n.Name},
 		chain: []Cause{{
 			Source: "node " + n.Name, Reason: reasonSquatter, Since: n.CreationTimestamp.Time,
-			Message: fmt.Sprintf("it is not the machine's, and no kubelet gets a certificate for the name of an existing node%s", showing(n.Spec.ProviderID)),
+			Message: fmt.Sprintf("it does not belong to the machine, and no kubelet gets a certificate for the name of an existing node%s", showing(n.Spec.ProviderID)),
 		}},
 	}
 }
@@ -110,6 +110,6 @@ func tokenless(q *input) []Cause {
 	}
 	return []Cause{{
 		Source: "secret " + q.Obstacles.NoToken, Reason: "TokenGone",
-		Message: "the machine's bootstrap token does not exist: if its boot data have one, its kubelet cannot join, and the machine has to be deleted",
+		Message: "the machine's bootstrap token does not exist: if the boot data contain this token, the kubelet cannot join, and you must delete the machine",
 	}}
 }

@@ -272,7 +272,7 @@ func (q *input) joining(d lifecycle.Decision) finding {
 		f = f.with("left", span(usual-q.now.Sub(q.View.Created)))
 	}
 	if late || q.now.Sub(q.joiningSince()) > lonely {
-		f.chain = append(f.chain, Cause{Reason: "NoCertificateRequest", Message: "no certificate request of its kubelet is pending: it was not started, or does not reach the API server"})
+		f.chain = append(f.chain, Cause{Reason: "NoCertificateRequest", Message: "no certificate request of its kubelet is pending: the kubelet was not started, or does not reach the API server"})
 		f.chain = append(f.chain, tokenless(q)...)
 	}
 	return f
@@ -321,7 +321,7 @@ func (q *input) running(d lifecycle.Decision) finding {
 	}
 	if d.Reason == lifecycle.ReasonFailureWithheld {
 		f.key = string(d.Reason)
-		f.chain = append(f.chain, Cause{Reason: f.key, Message: "its time of " + span(q.Policy.Health.Timeout) + " is over, but machines of one deployment become Failed one at a time, and none while the controllers do not see the cluster well"})
+		f.chain = append(f.chain, Cause{Reason: f.key, Message: "its health timeout of " + span(q.Policy.Health.Timeout) + " has passed, but only one machine of a deployment becomes Failed at a time, and no machine becomes Failed while the controllers cannot read the cluster well"})
 	}
 	return f
 }

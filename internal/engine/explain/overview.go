@@ -49,12 +49,12 @@ type OverviewFacts struct {
 func Overview(now time.Time, o OverviewFacts) Answer {
 	all := o.Objects
 	wrong := wrongOf(all)
-	f := finding{key: "NothingWrong", fill: []string{"objects", plural(len(all), "object"), "deleted", span(now.Sub(o.Deleted)), "elsewhere", plural(o.Elsewhere, "object")}}
+	f := finding{key: "NothingWrong", fill: []string{"objects", plural(len(all), "object"), "deleted", span(now.Sub(o.Deleted)), "elsewhere", are(o.Elsewhere, "object")}}
 	switch {
 	case len(o.Controllers) > 0:
 		worst := o.Controllers[0]
 		f.key, f.reason, f.state = "NobodyActs", worst.Reason, worst.State
-		f = f.with("worst", clause(worst.Sentence), "wrong", plural(len(wrong), "object"), "member next", worst.Next)
+		f = f.with("worst", clause(worst.Sentence), "wrong", are(len(wrong), "object"), "member next", worst.Next)
 		for _, c := range o.Controllers {
 			f.chain = append(f.chain, Cause{Reason: c.Reason, Message: clause(c.Sentence)})
 			f.chain = append(f.chain, c.Because...)
@@ -83,7 +83,7 @@ func Overview(now time.Time, o OverviewFacts) Answer {
 		f.chain = append(f.chain, a.line())
 	}
 	if more := len(wrong) - mostAnswers; more > 0 {
-		f.chain = append(f.chain, Cause{Message: plural(more, "more object") + " not in order"})
+		f.chain = append(f.chain, Cause{Message: are(more, "more object") + " not in order"})
 	}
 	return f.answer(o.Subject, o.Gaps)
 }

@@ -45,7 +45,7 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		f.chain = nil
 		if len(q.Obstacles.Foreign) > 0 {
 			f.key = reasonForeign
-			f.chain = []Cause{{Source: "metadata.finalizers", Reason: reasonForeign, Message: "not ours: " + strings.Join(q.Obstacles.Foreign, ", ")}}
+			f.chain = []Cause{{Source: "metadata.finalizers", Reason: reasonForeign, Message: "set by other programs: " + strings.Join(q.Obstacles.Foreign, ", ")}}
 		}
 	case lifecycle.ReasonDrainBlockedHook:
 		return hooked(d.Reason, q.View.Deletion.PreDrain)

@@ -21,8 +21,8 @@ func TestRequested(t *testing.T) {
 		want    string
 	}{
 		"young":   {"a node asks moments before its machine is known", explain.Subject{}, postmortem.Request{Created: now.Add(-30 * time.Second)}, "wait: "},
-		"unknown": {"nobody has the name", explain.Subject{}, postmortem.Request{Created: now.Add(-2 * time.Minute)}, "see under which name the kubelet registers"},
-		"waits":   {"nobody has looked at it", machine, postmortem.Request{Created: now.Add(-2 * time.Minute)}, "see whether an approver runs"},
+		"unknown": {"nobody has the name", explain.Subject{}, postmortem.Request{Created: now.Add(-2 * time.Minute)}, "check the name with which the kubelet registers"},
+		"waits":   {"nobody has looked at it", machine, postmortem.Request{Created: now.Add(-2 * time.Minute)}, "check whether an approver runs"},
 		"refused": {"it is known why", machine, postmortem.Request{Created: now.Add(-2 * time.Minute), Verdict: string(approval.Refuse), Reason: string(approval.ReasonTokenGone)}, "delete the machine"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 			c.Leases = append(c.Leases, held)
 		}
 	}
-	what := "whether a " + name + " is at work"
+	what := "whether a " + name + " is running"
 	switch {
 	case len(c.Leases) > 0:
 	case len(denied) > 0:

@@ -85,7 +85,7 @@ func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
 				t.Fatal(err)
 			}
 			leases := 0
-			if got := strings.Contains(a.Sentence, "machine-controller-manager leads, and has not acted on 1 object"); got != c.headline {
+			if got := strings.Contains(a.Sentence, "machine-controller-manager holds its lease, but has not acted on 1 object"); got != c.headline {
 				t.Errorf("headline %v, want %v: %s", got, c.headline, a.Sentence)
 			}
 			for _, b := range a.Because {

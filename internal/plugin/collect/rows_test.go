@@ -152,8 +152,8 @@ func made() []row {
 		},
 		{
 			number: "33", what: "the machine controller is dead, and a machine is new",
-			in:  &broken{ask: machineX, reason: "ControllerNotRunning", names: []string{"no machine controller is at work"}, leases: dead(), objects: list(openshiftMachine("Provisioning", 77*time.Second))},
-			too: &broken{ask: machineY, reason: "ControllerNotRunning", names: []string{"no machine controller is at work"}, leases: dead(), objects: list(class, gardenerMachine("", 77*time.Second))},
+			in:  &broken{ask: machineX, reason: "ControllerNotRunning", names: []string{"no machine controller is running"}, leases: dead(), objects: list(openshiftMachine("Provisioning", 77*time.Second))},
+			too: &broken{ask: machineY, reason: "ControllerNotRunning", names: []string{"no machine controller is running"}, leases: dead(), objects: list(class, gardenerMachine("", 77*time.Second))},
 		},
 	}
 }
@@ -221,9 +221,9 @@ func leaving() []row {
 		},
 		{
 			number: "33", what: "the machine controller is dead, and a machine is deleted",
-			in: &broken{ask: machineX, reason: "ControllerNotRunning", names: []string{"no machine controller is at work"}, leases: dead(), objects: list(
+			in: &broken{ask: machineX, reason: "ControllerNotRunning", names: []string{"no machine controller is running"}, leases: dead(), objects: list(
 				openshiftMachine("Deleting", 9*time.Hour, deletedO(time.Hour), startedO(lifecycle.DeletionInstance, time.Hour), provisionedO))},
-			too: &broken{ask: machineY, reason: "ControllerNotRunning", names: []string{"no machine controller is at work"}, leases: dead(), objects: list(class,
+			too: &broken{ask: machineY, reason: "ControllerNotRunning", names: []string{"no machine controller is running"}, leases: dead(), objects: list(class,
 				gardenerMachine("Terminating", 9*time.Hour, deletedG(time.Hour), startedG(lifecycle.DeletionInstance, time.Hour), func(m *v1alpha1.Machine) { m.Spec.ProviderID = "test:///i-1" }))},
 		},
 		{number: "besides", what: "class deleted while it is used", too: &broken{ask: "machineclass/small", reason: "InUse", names: []string{"Machine mill-b-y"}, objects: list(

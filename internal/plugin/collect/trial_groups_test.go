@@ -61,20 +61,20 @@ func trialsGroups() []trial {
 			&broken{ask: setB, reason: "InvalidSpec", names: []string{"spec.template.metadata.labels"}, objects: list(gardenerSet(3, 0, 0, otherG))},
 		},
 		{
-			"39", "a webhook refuses machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"see that the service behind admission webhook guard.acme.io answers"}, never: []string{"Next: wait"}, objects: list(cannotMakeO(webhook))},
-			&broken{ask: setB, reason: "FailedCreate", names: []string{"see that the service behind admission webhook guard.acme.io answers"}, objects: list(cannotMakeG(webhook))},
+			"39", "a webhook refuses machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"make sure that the service behind admission webhook guard.acme.io answers"}, never: []string{"Next: wait"}, objects: list(cannotMakeO(webhook))},
+			&broken{ask: setB, reason: "FailedCreate", names: []string{"make sure that the service behind admission webhook guard.acme.io answers"}, objects: list(cannotMakeG(webhook))},
 		},
 		{
 			"40", "a quota refuses machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"exceeded quota", "raise resource quota objects of namespace blue"}, never: []string{"Next: wait"}, objects: list(cannotMakeO(quota))},
 			&broken{ask: setB, reason: "FailedCreate", names: []string{"exceeded quota", "raise resource quota objects of namespace blue"}, objects: list(cannotMakeG(quota))},
 		},
 		{
-			"39", "a webhook denies machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"change what admission webhook guard.acme.io objects to"}, objects: list(cannotMakeO(denied))},
-			&broken{ask: setB, reason: "FailedCreate", names: []string{"change what admission webhook guard.acme.io objects to"}, objects: list(cannotMakeG(denied))},
+			"39", "a webhook denies machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"change the value that admission webhook guard.acme.io refuses"}, objects: list(cannotMakeO(denied))},
+			&broken{ask: setB, reason: "FailedCreate", names: []string{"change the value that admission webhook guard.acme.io refuses"}, objects: list(cannotMakeG(denied))},
 		},
 		{
-			"39", "the API server refuses machines for another reason", &broken{ask: setA, reason: "FailedCreate", names: []string{"fix what is named"}, objects: list(cannotMakeO("create machine mill-a-1: etcdserver: no space"))},
-			&broken{ask: setB, reason: "FailedCreate", names: []string{"fix what is named"}, objects: list(cannotMakeG("create machine mill-a-1: etcdserver: no space"))},
+			"39", "the API server refuses machines for another reason", &broken{ask: setA, reason: "FailedCreate", names: []string{"fix the named cause"}, objects: list(cannotMakeO("create machine mill-a-1: etcdserver: no space"))},
+			&broken{ask: setB, reason: "FailedCreate", names: []string{"fix the named cause"}, objects: list(cannotMakeG("create machine mill-a-1: etcdserver: no space"))},
 		},
 		{
 			"39", "a webhook denies the machines of a rollout", nil, &broken{ask: mdG, reason: "FailedCreate", names: []string{"cannot create or delete the machines of its rollout: 1 of 10 machines is updated", "guard.acme.io"}, objects: func() []client.Object {
@@ -89,7 +89,7 @@ func trialsGroups() []trial {
 			m.OwnerReferences[0].Name, m.OwnerReferences[0].UID = "mill-2", "uid-set-2"
 			return m
 		}())}},
-		{"43", "namespace in deletion, held by another's object", &broken{ask: "ns/blue", reason: "NamespaceDeleting", names: names, never: []string{"list those of all namespaces"}, objects: list(ending)}, nil},
+		{"43", "namespace in deletion, held by another's object", &broken{ask: "ns/blue", reason: "NamespaceDeleting", names: names, never: []string{"list the machines of all namespaces"}, objects: list(ending)}, nil},
 		{"43", "namespace in deletion, with a set", &broken{ask: "ns/blue", reason: "NamespaceDeleting", names: append(names, "MachineSet blue/mill-a"), objects: list(ending, openshiftSet(2, 0, 0))}, nil},
 	}
 }
@@ -101,8 +101,8 @@ func trialsControllers() []trial {
 	unseenG := gardenerSet(3, 0, 0, func(s *v1alpha1.MachineSet) { s.Generation = 2 })
 	wellO := list(openshiftMachine("Running", 5*time.Hour, withNodeO), node("True", "", "", 4*time.Hour), openshiftSet(1, 1, 1))
 	wellG := list(class, gardenerMachine("Running", 5*time.Hour, withNodeG), node("True", "", "", 4*time.Hour), gardenerSet(1, 1, 1))
-	headline := []string{"is not in order: the machine controller is not at work", "lease kube-system/"}
-	none := []string{"no machine controller is at work"}
+	headline := []string{"is not in order: the machine controller is not running", "lease kube-system/"}
+	none := []string{"no machine controller is running"}
 	return []trial{
 		{
 			"35", "machine controller wedged", &broken{ask: machineX, reason: "ControllerNotRunning", names: none, leases: dead(), objects: list(openshiftMachine("Provisioning", 77*time.Second))},
@@ -125,8 +125,8 @@ func trialsControllers() []trial {
 			&broken{ask: setB, reason: "NotSeen", names: []string{"it is held by pod-2"}, objects: list(unseenG)},
 		},
 		{
-			"36", "a leader that does not act, in the namespace", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and has not acted on 1 object", "it is held by pod-2"}, objects: list(unseenO)},
-			&broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and has not acted on 1 object", "it is held by pod-2"}, objects: list(unseenG)},
+			"36", "a leader that does not act, in the namespace", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"holds its lease, but has not acted on 1 object", "it is held by pod-2"}, objects: list(unseenO)},
+			&broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"holds its lease, but has not acted on 1 object", "it is held by pod-2"}, objects: list(unseenG)},
 		},
 		{"36", "a failed machine, whose set has no controller", nil, &broken{
 			ask: machineY, reason: "ControllerNotRunning", names: []string{"stranger_42"}, never: []string{"Next: wait"}, leases: strangers,
@@ -152,16 +152,16 @@ func trialsClouds() []trial {
 	tags := []string{"identifying tags of the instance"}
 	return []trial{
 		{
-			"16", "accepted, then denied", &broken{ask: machineX, reason: "Failed", names: []string{"AccessDenied", "grant them what is named"}, objects: list(failed(machinev1.CreateMachineError, denial))},
-			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"AccessDenied", "grant them what is named"}, never: []string{"start it"}, objects: list(class, given("PermissionDenied", denial))},
+			"16", "accepted, then denied", &broken{ask: machineX, reason: "Failed", names: []string{"AccessDenied", "grant them the named permission"}, objects: list(failed(machinev1.CreateMachineError, denial))},
+			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"AccessDenied", "grant them the named permission"}, never: []string{"start the instance"}, objects: list(class, given("PermissionDenied", denial))},
 		},
 		{
 			"17", "accepted, then exhausted", &broken{ask: machineX, reason: "Failed", names: []string{"no room in zone a", "raise the quota"}, objects: list(failed(machinev1.InsufficientResourcesMachineError, room))},
-			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"no room in zone a", "raise the quota"}, never: []string{"start it"}, objects: list(class, given("ResourceExhausted", room))},
+			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"no room in zone a", "raise the quota"}, never: []string{"start the instance"}, objects: list(class, given("ResourceExhausted", room))},
 		},
 		{
 			"18", "accepted, then invalid", &broken{ask: machineX, reason: "Failed", names: []string{"snapshot", "template"}, objects: list(failed(machinev1.InvalidConfigurationMachineError, "the infrastructure accepted the instance, and it failed: snapshot snap-1 is too big"))},
-			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"snapshot", "machineclass small"}, never: []string{"start it"}, objects: list(class, given("InvalidArgument", "the infrastructure accepted the instance, and it failed: snapshot snap-1 is too big"))},
+			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"snapshot", "machineclass small"}, never: []string{"start the instance"}, objects: list(class, given("InvalidArgument", "the infrastructure accepted the instance, and it failed: snapshot snap-1 is too big"))},
 		},
 		{
 			"46", "image missing", &broken{ask: machineX, reason: "Failed", names: []string{"ami-0", "template"}, objects: list(failed(machinev1.InvalidConfigurationMachineError, "spec.providerSpec.value.ami: InvalidAMIID.NotFound: The image id '[ami-0]' does not exist"))},
@@ -257,7 +257,7 @@ func trialsUntried(t *testing.T) []trial {
 			"besides", "certificate request denied by hand", &broken{ask: machineX, reason: "CertificateDenied", names: []string{"KubectlDeny", "csr-1"}, objects: list(denied, joiningO(12*time.Minute))},
 			&broken{ask: machineY, reason: "CertificateDenied", names: []string{"KubectlDeny", "csr-1"}, objects: list(deniedG, class, joiningG(12*time.Minute))},
 		},
-		{"besides", "kubelet under another name", &broken{ask: machineX, reason: "NoMachine", names: []string{"my-own-name", "under which name the kubelet registers"}, objects: list(renamed, token("uid-o", "blue/mill-a-x"), joiningO(12*time.Minute, addressed))}, nil},
+		{"besides", "kubelet under another name", &broken{ask: machineX, reason: "NoMachine", names: []string{"my-own-name", "check the name with which the kubelet registers"}, objects: list(renamed, token("uid-o", "blue/mill-a-x"), joiningO(12*time.Minute, addressed))}, nil},
 		{"besides", "CRDs missing", &broken{ask: "ns/blue", reason: "NoKinds", names: []string{"install the CRDs"}, never: []string{"kubectl get machines"}, refuse: noKinds}, nil},
 		{
 			"besides", "API server of the machines' cluster down", &broken{ask: machineX, reason: "NodeLookupFailed", names: []string{"connection refused", "its node cannot be read"}, refuse: down, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO))},
@@ -270,7 +270,7 @@ func trialsUntried(t *testing.T) []trial {
 	}
 }
 
-// TestHeadlineFirst: a controller that is not at work comes before all objects, whatever is
+// TestHeadlineFirst: a controller that is not running comes before all objects, whatever is
 // wrong with them.
 func TestHeadlineFirst(t *testing.T) {
 	b := &broken{leases: dead(), objects: list(refusedO("no"), openshiftSet(1, 1, 0))}

@@ -115,7 +115,7 @@ func trialsMade() []trial {
 	return []trial{
 		{
 			"1 2", "field typo", &broken{ask: machineX, reason: "Failed", names: []string{"numCors", "template of MachineSet mill-a", "delete the machine"}, objects: list(refusedO(`spec.providerSpec.value.numCors: unknown field "numCors"`))},
-			&broken{ask: machineY, reason: "InvalidConfiguration", names: []string{"numCors", "correct the field that is named in machineclass small"}, objects: list(class, failedG("InvalidArgument", `machineclass small: providerSpec.numCors: unknown field "numCors"`))},
+			&broken{ask: machineY, reason: "InvalidConfiguration", names: []string{"numCors", "correct the named field of machineclass small"}, objects: list(class, failedG("InvalidArgument", `machineclass small: providerSpec.numCors: unknown field "numCors"`))},
 		},
 		{"3", "wrong kind of spec", &broken{ask: machineX, reason: "Failed", names: []string{"AWSMachineProviderConfig", "template"}, objects: list(refusedO(`spec.providerSpec.value.kind: "AWSMachineProviderConfig" is not "KubemarkMachineProviderConfig"`))}, nil},
 		{
@@ -176,7 +176,7 @@ func trialsJoining(t *testing.T) []trial {
 	waits := func(uid, name, key string) []client.Object {
 		return list(request(t, uid, name, 29*time.Minute, usages), token(uid, key))
 	}
-	taken := []string{"exists already", "delete the node of that name"}
+	taken := []string{"exists already", "delete the existing node with this name"}
 	return []trial{
 		{
 			"14 15", "never joins, after a while", &broken{ask: machineX, reason: "AwaitingNode", names: console, objects: list(joiningO(30 * time.Minute))},
@@ -198,7 +198,7 @@ func trialsJoining(t *testing.T) []trial {
 			"34", "a node of the machine's name is there, and nothing asks", &broken{ask: machineX, reason: "NodeNameTaken", names: []string{"node mill-a-x", "delete node mill-a-x", "test:///i-other"}, objects: list(another, joiningO(30*time.Minute))},
 			&broken{ask: machineY, reason: "NodeNameTaken", names: []string{"node mill-b-y", "delete node mill-b-y"}, objects: list(strayG, class, joiningG(30*time.Minute))},
 		},
-		{"34", "the request of such a machine", &broken{ask: "csr/csr-1", reason: "NodeExists", names: []string{"delete the node of that name"}, objects: append(waits("uid-o", "mill-a-x", "blue/mill-a-x"), stray, joiningO(30*time.Minute))}, nil},
+		{"34", "the request of such a machine", &broken{ask: "csr/csr-1", reason: "NodeExists", names: []string{"delete the existing node with this name"}, objects: append(waits("uid-o", "mill-a-x", "blue/mill-a-x"), stray, joiningO(30*time.Minute))}, nil},
 	}
 }
 
@@ -222,7 +222,7 @@ func trialsRunning() []trial {
 		{"23", "health check that selects nothing", &broken{ask: "mhc/workers", reason: "NoMachines", names: []string{"spec.selector", "--show-labels"}, objects: list(empty)}, nil},
 		{"24", "health checks that overlap", &broken{ask: "mhc/workers", reason: "SharedMachines", names: []string{"pool"}, objects: list(check("workers", counted), check("pool", counted), running, node("True", "", "", 4*time.Hour))}, nil},
 		{"25", "short circuit", &broken{ask: "mhc/workers", reason: "TooManyUnhealthy", names: []string{"total: 3, unhealthy: 2", "spec.maxUnhealthy"}, objects: list(restricted)}, nil},
-		{"besides", "short circuit while machines merely start", &broken{ask: "mhc/workers", reason: "MachinesStart", names: []string{"waits for machines that start", "Next: wait"}, objects: list(starting)}, nil},
+		{"besides", "short circuit while machines merely start", &broken{ask: "mhc/workers", reason: "MachinesStart", names: []string{"remediates nothing while machines start", "Next: wait"}, objects: list(starting)}, nil},
 		{
 			"31 53", "instance killed or stopped", &broken{ask: machineX, reason: "InstanceStopped", names: []string{"exited"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
 			&broken{ask: machineY, reason: "InstanceStopped", names: []string{"exited"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG, stopped), silent)},
@@ -262,7 +262,7 @@ func trialsLeaving() []trial {
 	held.Annotations = map[string]string{"machine.openshift.io/machine": "blue/mill-a-x"}
 	heldG := held.DeepCopy()
 	heldG.Annotations, heldG.Labels = nil, map[string]string{"node.gardener.cloud/machine-name": "mill-b-y"}
-	byFinalizer := []string{"acme.io/inventory", "remove the finalizer only if it never will"}
+	byFinalizer := []string{"acme.io/inventory", "remove the finalizer only if this program will never run again"}
 	volumes := func(o ...client.Object) []client.Object {
 		return append(o, cordoned(node("True", "", "", 8*time.Hour)), attachment())
 	}
