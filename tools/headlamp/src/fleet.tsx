@@ -18,15 +18,15 @@ function Gap({ api, error }: { api: string; error: Listed['error'] }) {
 }
 
 const columns = [
-  { label: 'Name', getter: (r: Row) => <Link routeName={r.api} params={{ namespace: r.namespace, name: r.name }}>{r.name}</Link> },
-  { label: 'Namespace', getter: (r: Row) => r.namespace },
-  { label: 'Set', getter: (r: Row) => r.set },
-  { label: 'Phase', getter: (r: Row) => <StatusLabel status={r.severity}>{r.phase || 'unknown'}</StatusLabel> },
-  { label: 'Zone', getter: (r: Row) => r.zone },
-  { label: 'Type', getter: (r: Row) => r.type },
-  { label: 'Node', getter: (r: Row) => r.node },
-  { label: 'Age', getter: (r: Row) => (r.created ? Utils.timeAgo(r.created) : '') },
-  { label: 'What is wrong', getter: (r: Row) => r.wrong },
+  { label: 'Name', gridTemplate: '2fr', getter: (r: Row) => <Link routeName={r.api} params={{ namespace: r.namespace, name: r.name }}>{r.name}</Link> },
+  { label: 'Namespace', gridTemplate: '2fr', getter: (r: Row) => r.namespace },
+  { label: 'Set', gridTemplate: '1.5fr', getter: (r: Row) => r.set },
+  { label: 'Phase', gridTemplate: 'min-content', getter: (r: Row) => <StatusLabel status={r.severity}>{r.phase || 'unknown'}</StatusLabel> },
+  { label: 'Zone', gridTemplate: '1fr', getter: (r: Row) => r.zone },
+  { label: 'Type', gridTemplate: '1fr', getter: (r: Row) => r.type },
+  { label: 'Node', gridTemplate: '2fr', getter: (r: Row) => r.node },
+  { label: 'Age', gridTemplate: 'min-content', getter: (r: Row) => (r.created ? Utils.timeAgo(r.created) : '') },
+  { label: 'What is wrong', gridTemplate: '4fr', getter: (r: Row) => r.wrong },
 ];
 
 export function Fleet() {

@@ -7,7 +7,7 @@ import { MachinePage } from './machine';
 
 const list = '/millwright/machines';
 
-registerSidebarEntry({ parent: null, name: 'millwright', label: 'Machines', url: list, icon: 'mdi:server-network' });
+registerSidebarEntry({ parent: null, name: 'millwright', label: 'Machines', url: list, icon: 'mdi:desktop-classic' });
 registerRoute({ path: list, sidebar: 'millwright', name: 'millwright-machines', exact: true, component: () => <Fleet /> });
 for (const api of [openshift, gardener] as const) {
   registerRoute({ path: `${list}/${api}/:namespace/:name`, sidebar: 'millwright', name: api, exact: true, component: () => <MachinePage api={api} /> });
