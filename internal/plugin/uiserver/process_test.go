@@ -256,7 +256,7 @@ func (p *process) open(token, namespace string) *stream {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(p.t.Context())
 	p.t.Cleanup(cancel)
-	answer, err := p.client().Do(p.request(ctx, http.MethodGet, "/api/fleet", token, namespace, ""))
+	answer, err := p.client().Do(p.request(ctx, http.MethodGet, "/api/fleet", token, namespace, "")) //nolint:bodyclose // the goroutine below closes it
 	if err != nil {
 		p.t.Fatal(err)
 	}

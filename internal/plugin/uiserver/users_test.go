@@ -226,7 +226,7 @@ func TestWhoGetsIn(t *testing.T) {
 	})
 }
 
-// TestActionsOfUsers: without the flag there are none. With it, the API server decides by the user's rights, and each action is
+// TestActionsOfUsers: without the flag the server offers no actions. With it, the API server decides by the user's rights, and each action is
 // a line.
 func TestActionsOfUsers(t *testing.T) {
 	c, namespace := admin(t), devplanetest.Namespace(t)

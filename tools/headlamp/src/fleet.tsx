@@ -11,10 +11,12 @@ interface Listed {
   error: { message?: string; status?: number } | null;
 }
 
-// Gap says that the machines of one API could not be read. An API that the cluster does not have is none.
+const missing = 404;
+
+// Gap says that the machines of one API could not be read. A cluster may lack one of the APIs.
 function Gap({ api, error }: { api: string; error: Listed['error'] }) {
-  if (!error || error.status === 404) return null;
-  return <p role="alert">The machines of {api} could not be read: {error.message || 'the API server gives no reason'}.</p>;
+  if (!error || error.status === missing) return null;
+  return <p role="alert">The machines of {api} could not be read: {error.message || 'the API server gives no reason'}. If you may read them in some namespaces, list these as allowed namespaces in Headlamp&apos;s settings of the cluster.</p>;
 }
 
 const columns = [
@@ -35,12 +37,13 @@ export function Fleet() {
   const all = [...(ours.items ?? []), ...(theirs.items ?? [])].map(o => rowOf(machineOf(o))).sort(worstFirst);
   const shown = all.filter(r => matches(r, text));
   const loading = (!ours.items && !ours.error) || (!theirs.items && !theirs.error);
+  const unread = [ours.error, theirs.error].some(e => e && e.status !== missing);
   const wrong = all.filter(r => r.severity !== 'success').length;
   return (
     <SectionBox title="Machines">
       <Gap api={openshift} error={ours.error} />
       <Gap api={gardener} error={theirs.error} />
-      <p role="status">{loading ? 'The machines are being read.' : `${wrong} of ${all.length} machines are not in order, ${shown.length} are shown.`}</p>
+      <p role="status">{loading ? 'The machines are being read.' : `${wrong} of ${all.length} machines ${unread ? 'that could be read ' : ''}are not in order, ${shown.length} are shown.`}</p>
       <p>
         <label>Search <input value={text} placeholder="zone:eu-1b failed" onChange={e => setText(e.target.value)} /></label>
       </p>
