@@ -24,7 +24,7 @@ type served struct {
 	setUp func(*assembly, context.Context, ctrl.Manager) error
 	// kind returns the machines of the API for the orphan collector. mgr is nil if this process does not serve the API.
 	kind func(a *assembly, mgr ctrl.Manager) collector.Kind
-	// nodes are the options for marking nodes without a machine; nil if no client of the API reads such marks.
+	// nodes has the options for marking nodes without a machine. It is nil if no client of the API reads such marks.
 	nodes *collector.NodeOptions
 	// shown returns the kinds of objects that have metrics in this process, for the named provider.
 	shown func(providerName string) []statemetrics.Kind
@@ -43,12 +43,13 @@ var apiTable = []served{
 	}},
 }
 
-// defaults returns the values of flags for machines without a value.
+// defaults has the values of flags for machines that have no value of their own.
 type defaults = gardener.Defaults
 
 func standardDefaults() defaults { return gardener.StandardDefaults() }
 
-// openshift omits deployments in a cluster that has only the kinds of the original.
+// openshift sets up the controllers of machine.openshift.io. It omits machine deployments if the cluster has only the
+// original's kinds.
 func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 	resolver := a.openshiftResolver(mgr)
 	if err := machines(ctx, a, mgr, openshift.Machines{HookPatience: a.machine.hooks}, resolver); err != nil {

@@ -25,7 +25,7 @@ func TestEveryAPIIsServed(t *testing.T) {
 	}
 }
 
-// TestObjectsAreShown: each API has metrics about its objects. They are those of the original's program that this one replaces.
+// TestObjectsAreShown: each API has the metrics of the original program that this program replaces.
 func TestObjectsAreShown(t *testing.T) {
 	want := map[string][]string{
 		provider.OpenShift: nil, // machine-controller-manager serves them
@@ -46,7 +46,7 @@ func TestObjectsAreShown(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want[row.api]) {
-			t.Errorf("%s: counts %v, want %v", row.api, got, want[row.api])
+			t.Errorf("%s: metrics %v, want %v", row.api, got, want[row.api])
 		}
 	}
 }

@@ -32,13 +32,13 @@ type assembly struct {
 	// owner has the identities of the control plane.
 	owner   identities
 	metrics *machine.Metrics
-	// disruptions are the metrics of disruption budgets; nil if the control cluster has none.
+	// disruptions has the metrics of disruption budgets. It is nil if the control cluster does not have the kind.
 	disruptions *disruption.Metrics
-	// approvals return the machines of each API for the approver, and sources watch them.
+	// approvals has the machines of each API for the approver. sources has the watches of these machines.
 	approvals csr.Fleets
 	sources   []csr.MachineSource
 	managers  []ctrl.Manager
-	// approves is the approver of certificate requests; nil if this process has none.
+	// approves is the approver of certificate requests, or nil if this process has none.
 	approves *csr.Approver
 }
 
@@ -57,7 +57,7 @@ func (a *assembly) controllers(ctx context.Context) error {
 	return errors.Join(a.approver(ctx), a.orphans(ctx), run.WatchSecretBounds(a.process, source(a.plugin)))
 }
 
-// capacity publishes for the autoscaler what machines of an API would offer.
+// capacity publishes, for the autoscaler, the resources that new machines of an API would have.
 func (a *assembly) capacity(api string, mgr ctrl.Manager, resolver dialect.Resolver[client.Object], kinds ...dialect.Scaled) error {
 	for _, k := range kinds {
 		c := capacity.New(capacity.Options{
@@ -102,7 +102,8 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	return keeper(ctx, a, mgr, lens, resolver)
 }
 
-// guarded returns the provider for controllers that act under the lease of an API. Without the lease, they change nothing.
+// guarded returns the provider for controllers that act under the lease of an API. Without the lease, the provider
+// changes nothing.
 func (a *assembly) guarded(api string) provider.Provider {
 	return decorate.Guard(a.provider, a.term(api))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// budgets returns the disruption budgets for the machines of one API; nil if the control cluster does not have their kind. If the
-// kind is installed later, the process ends and starts again.
+// budgets returns the disruption budgets for the machines of one API, or nil if the control cluster does not have the
+// kind. If a user installs the kind later, the process ends and starts again.
 func budgets[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M]) (machine.Budgets, error) {
 	has, err := a.process.Has(ctx, disruption.Kind)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
-// machineFlags are the flags about the handling of machines.
+// machineFlags has the flags about machines.
 type machineFlags struct {
 	defaults    defaults
 	tokenGroups string
@@ -44,14 +44,14 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	m.orphans.add(fs)
 }
 
-// patience are the flags with timeouts.
+// patience has the names of the flags with timeouts.
 var patience = []string{
 	"machine-creation-timeout", "machine-health-timeout", "machine-drain-timeout", "machine-inplace-update-timeout", "machine-preserve-timeout",
 	"machine-pv-detach-timeout", "machine-pv-reattach-timeout", "resource-exhausted-retry", "bootstrap-token-ttl", "hook-report-after",
 }
 
-// check returns an error for negative timeouts. With one, all machines would be Failed, or drained by force, at their first
-// reconcile.
+// check returns an error for negative timeouts. With a negative timeout, each machine would be Failed, or drained by
+// force, at its first reconcile.
 func (m *machineFlags) check() error {
 	var faults []error
 	for _, name := range patience {
@@ -65,8 +65,8 @@ func (m *machineFlags) check() error {
 	return errors.Join(faults...)
 }
 
-// approves reports whether a process that serves the APIs approves certificate requests: as the flag says, otherwise like the
-// originals.
+// approves reports whether a process that serves the APIs approves certificate requests: the value of the flag or,
+// without the flag, the behaviour of the originals.
 func (m *machineFlags) approves(served []string) bool {
 	if m.set.Changed("approve-csrs") {
 		return m.approve

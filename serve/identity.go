@@ -19,22 +19,23 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// identities are the identities of the control plane that has the machines, or of one namespace of it. No two clusters share an
-// identity.
+// identities has the identities of the control plane that has the machines, or of one namespace in this control
+// plane. Two clusters never share an identity.
 type identities struct {
-	// owner is written on instances. It is empty if no identity of the control plane can be read. Then new instances have no
-	// owner, and orphans are only reported.
+	// owner is the identity that the provider writes on instances. It is empty if no identity can be read. New
+	// instances then have no owner, and the orphan collector only reports orphans.
 	owner string
-	// also are identities that were, or may have been, written before. An instance with one of these is ours, too.
+	// also has identities that earlier processes wrote, or may have written. This control plane also owns instances
+	// with one of these.
 	also []string
-	// lacks says why the control plane has no identity. It is empty if it has one.
+	// lacks says why the control plane has no identity. It is empty if the control plane has an identity.
 	lacks string
 }
 
-// The ConfigMap that is the identity of a control plane if the UID of kube-system cannot be read, for example with the roles of
-// the originals. The identity is the UID of the ConfigMap. No client can choose this UID, and a copy in another cluster or a
-// new ConfigMap has another one. So after a loss of the ConfigMap, the control plane no longer owns its instances, but never
-// owns those of others.
+// If the UID of kube-system cannot be read, for example with the roles of the originals, the UID of a ConfigMap is
+// the identity. No client can choose this UID, and a copy in another cluster or a new ConfigMap has a different UID.
+// If the ConfigMap is lost, the control plane no longer owns its instances. It never owns the instances of another
+// control plane.
 const (
 	identityName = "millwright-identity"
 	// identityOfKey has the UID of the ConfigMap for which the other data was written. In a copy, the UID differs, and the
@@ -44,7 +45,7 @@ const (
 	clusterKey = "kube-system"
 )
 
-// identity reads the identities one time, before the first call of the infrastructure.
+// identity reads the identities once, before the first call of the infrastructure.
 func (s *server) identity(ctx context.Context, process *run.Process) (identities, error) {
 	c, err := client.New(process.Control, client.Options{Scheme: run.Scheme()})
 	if err != nil {
@@ -95,8 +96,9 @@ func clusterIdentity(ctx context.Context, c client.Reader) (uid string, refused,
 	return string(ns.UID), nil, nil
 }
 
-// ownIdentity returns the UID of our ConfigMap, which it creates if necessary, and the recorded UIDs of kube-system; or why
-// there is no identity. It records a known UID of kube-system, because the right to read it may be revoked.
+// ownIdentity returns the UID of the ConfigMap, and the recorded UIDs of kube-system. It creates the ConfigMap if
+// necessary. refused says why no identity exists. ownIdentity records a known UID of kube-system, because the process
+// may lose the right to read it.
 func ownIdentity(ctx context.Context, c client.Client, namespace, cluster string) (uid string, record []string, refused, err error) {
 	if namespace == "" {
 		return "", nil, errors.New("no ConfigMap " + identityName + ": the process has no namespace of its own"), nil

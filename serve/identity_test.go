@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// plane is a control plane whose responses a test chooses. denied has "verb resource".
+// plane is a control plane that refuses some requests. denied has the errors by "verb resource".
 type plane struct {
 	client.Client
 	denied map[string]error
@@ -35,7 +35,7 @@ func resourceOf(o client.Object) string {
 	return "configmaps"
 }
 
-// newPlane returns a plane with the UID of kube-system and these objects.
+// newPlane returns a plane with these objects, whose namespace kube-system has the given UID.
 func newPlane(uid types.UID, objects ...client.Object) *plane {
 	p := &plane{denied: map[string]error{}}
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: uid}})
@@ -82,8 +82,8 @@ func (p *plane) held(t *testing.T) *corev1.ConfigMap {
 	return &m
 }
 
-// TestIdentity: if an identity cannot be read, the process starts nevertheless, and uses another identity. If the API server
-// does not answer, the process does not start, because all new instances until the next start would have no owner.
+// TestIdentity: if an identity cannot be read, the process starts with another identity, or without one. If the API
+// server does not answer, the process does not start: all new instances until the next start would have no owner.
 func TestIdentity(t *testing.T) {
 	silent := errors.New("connection refused")
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "kube-system")
@@ -96,15 +96,15 @@ func TestIdentity(t *testing.T) {
 		fails  bool
 	}{
 		"all":           {"the UID of kube-system is the identity", nil, "uid-1", []string{"uid-1-own-1"}, "", false},
-		"gardener":      {"the originals' roles do not let kube-system be read", map[string]error{"get namespaces": refused}, "uid-1-own-1", nil, "", false},
+		"gardener":      {"the originals' roles may not read kube-system", map[string]error{"get namespaces": refused}, "uid-1-own-1", nil, "", false},
 		"few APIs":      {"a control plane may have no kube-system", map[string]error{"get namespaces": gone}, "uid-1-own-1", nil, "", false},
-		"no ConfigMap":  {"kube-system is enough", map[string]error{"create configmaps": refused}, "uid-1", nil, "", false},
-		"no update":     {"the record is only for later", map[string]error{"update configmaps": refused}, "uid-1", []string{"uid-1-own-1"}, "", false},
-		"neither":       {"nothing is known", map[string]error{"get namespaces": refused, "get configmaps": refused}, "", nil, "forbidden", false},
-		"neither made":  {"nothing can be known", map[string]error{"get namespaces": refused, "create configmaps": refused}, "", nil, "forbidden", false},
-		"silent":        {"it will answer again", map[string]error{"get namespaces": silent}, "", nil, "", true},
-		"silent later":  {"it will answer again", map[string]error{"get namespaces": refused, "get configmaps": silent}, "", nil, "", true},
-		"silent at all": {"a ConfigMap that may be there is not ignored", map[string]error{"get configmaps": silent}, "", nil, "", true},
+		"no ConfigMap":  {"the UID of kube-system is sufficient", map[string]error{"create configmaps": refused}, "uid-1", nil, "", false},
+		"no update":     {"the process needs the record only later", map[string]error{"update configmaps": refused}, "uid-1", []string{"uid-1-own-1"}, "", false},
+		"neither":       {"no identity can be read", map[string]error{"get namespaces": refused, "get configmaps": refused}, "", nil, "forbidden", false},
+		"neither made":  {"no identity can be read or created", map[string]error{"get namespaces": refused, "create configmaps": refused}, "", nil, "forbidden", false},
+		"silent":        {"the API server may answer later", map[string]error{"get namespaces": silent}, "", nil, "", true},
+		"silent later":  {"the API server may answer later", map[string]error{"get namespaces": refused, "get configmaps": silent}, "", nil, "", true},
+		"silent at all": {"the ConfigMap may exist", map[string]error{"get configmaps": silent}, "", nil, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlane("uid-1")
@@ -113,35 +113,35 @@ func TestIdentity(t *testing.T) {
 			}
 			got, err := identityOf(t.Context(), p, "ns", logr.Discard())
 			if (err != nil) != tc.fails {
-				t.Fatalf("%s: %v", tc.reason, err)
+				t.Fatalf("%s: error %v", tc.reason, err)
 			}
 			if got.owner != tc.owner || !slices.Equal(got.also, tc.also) || !strings.Contains(got.lacks, tc.lacks) || (got.lacks == "") != (tc.lacks == "") {
-				t.Errorf("%s: %+v", tc.reason, got)
+				t.Errorf("%s: identities %+v", tc.reason, got)
 			}
 		})
 	}
 }
 
-// TestIdentityLasts: restarts, changing rights, and the loss of the ConfigMap.
+// TestIdentityLasts: the identities survive restarts and changes of rights. A new ConfigMap is a new identity.
 func TestIdentityLasts(t *testing.T) {
 	p := newPlane("uid-1")
 	if first, again := p.identities(t), p.identities(t); first.owner != "uid-1" || again.owner != "uid-1" || !slices.Equal(again.also, []string{"uid-1-own-1"}) || p.made != 1 {
-		t.Errorf("%+v, then %+v, of %d ConfigMaps", first, again, p.made)
+		t.Errorf("identities %+v, then %+v, with %d ConfigMaps", first, again, p.made)
 	}
 	p.denied["get namespaces"] = refused
 	if got := p.identities(t); got.owner != "uid-1-own-1" || !slices.Equal(got.also, []string{"uid-1"}) {
-		t.Errorf("with the right taken away: %+v, want what kube-system marked to stay ours", got)
+		t.Errorf("without the right to read kube-system: %+v, want its UID in also", got)
 	}
 	delete(p.denied, "get namespaces")
 	if got := p.identities(t); got.owner != "uid-1" || !slices.Equal(got.also, []string{"uid-1-own-1"}) {
-		t.Errorf("with the right back: %+v, want what the ConfigMap marked to stay ours", got)
+		t.Errorf("with the right again: %+v, want the UID of the ConfigMap in also", got)
 	}
 	p.denied["get namespaces"] = refused
 	if err := p.Delete(t.Context(), p.held(t)); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.identities(t); got.owner != "uid-1-own-2" || len(got.also) > 0 {
-		t.Errorf("with another ConfigMap: %+v, want another identity", got)
+		t.Errorf("with a new ConfigMap: %+v, want a new identity", got)
 	}
 }
 
@@ -151,14 +151,14 @@ func TestIdentityIsNotCopied(t *testing.T) {
 	first := newPlane("uid-1")
 	first.identities(t)
 	copied := first.held(t)
-	copied.ResourceVersion, copied.UID = "", "uid-2-restored" // as in any API server
+	copied.ResourceVersion, copied.UID = "", "uid-2-restored" // an API server assigns a new UID
 	second := newPlane("uid-2", copied)
 	for what, denied := range map[string]error{"before": nil, "then": refused} {
 		second.denied["get namespaces"] = denied
 		got := second.identities(t)
 		for _, id := range append(got.also, got.owner) {
 			if strings.HasPrefix(id, "uid-1") {
-				t.Errorf("%s: the copy takes itself for the first: %+v", what, got)
+				t.Errorf("%s: the second cluster has an identity of the first: %+v", what, got)
 			}
 		}
 	}

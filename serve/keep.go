@@ -69,7 +69,7 @@ func isOwnedBy(o client.Object, machine string) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.Kind == "Machine" && r.Name == machine })
 }
 
-// unknown is an object whose kind only a provider knows.
+// unknown returns an empty object with the kind and name in ref. Only the provider knows the Go type of the kind.
 func unknown(ref provider.ObjectRef) (*unstructured.Unstructured, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {

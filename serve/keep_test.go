@@ -21,13 +21,13 @@ import (
 
 const hold = "example.org/hold"
 
-// holding is an object that a provider keeps for the machine.
+// holding returns the JSON of an object that a provider stores for the machine.
 func holding(machine string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"machines","name":"held","finalizers":[%q],
 		"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","name":%q,"uid":"u"}]}}`, hold, machine)
 }
 
-// TestKeep: an object is created one time, and an existing object does not change.
+// TestKeep: Keep creates an object once, and does not change an existing object.
 func TestKeep(t *testing.T) {
 	c := fake.NewClientBuilder().Build()
 	o := newObjects(c, clocktesting.NewFakeClock(time.Now()))
@@ -44,12 +44,12 @@ func TestKeep(t *testing.T) {
 		t.Errorf("the object is %+v", held.ObjectMeta)
 	}
 	if err := o.Keep(t.Context(), []byte(`{}`)); provider.KindOf(err) != provider.Invalid {
-		t.Errorf("of an object without a kind: %v", err)
+		t.Errorf("keep an object without a kind: error %v, want an Invalid error", err)
 	}
 }
 
-// TestRelease: the objects of a machine are deleted with our finalizer, even if they are already under deletion. Objects of
-// others stay.
+// TestRelease: Release deletes the object of a machine and removes the finalizer of the caller, even if the object is
+// already under deletion. Other objects stay.
 func TestRelease(t *testing.T) {
 	ref := provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "machines", Name: "held"}
 	for _, row := range []struct {
@@ -114,11 +114,11 @@ func TestKeepingFails(t *testing.T) {
 		o := newObjects(c, clocktesting.NewFakeClock(time.Now()))
 		err := o.Keep(t.Context(), []byte(holding("m-1")))
 		if provider.KindOf(err) != row.kind || errors.Is(err, provider.ErrNoObject) != row.absent {
-			t.Errorf("keep: %v", err)
+			t.Errorf("keep: error %v", err)
 		}
 		err = o.Release(t.Context(), provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "machines", Name: "held"}, "m-1", hold)
 		if row.absent && err != nil || !row.absent && provider.KindOf(err) != row.kind {
-			t.Errorf("release: %v", err)
+			t.Errorf("release: error %v", err)
 		}
 	}
 }

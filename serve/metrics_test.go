@@ -10,7 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// TestAProgramStartsWithMetricsOfLinkedCode: the packages of actuators include those of the original's machine controller.
+// TestAProgramStartsWithMetricsOfLinkedCode: a program may link the original's machine controller, which registers
+// the same metrics.
 func TestAProgramStartsWithMetricsOfLinkedCode(t *testing.T) {
 	labels := []string{"name", "namespace", "reason"}
 	for _, name := range []string{"mapi_instance_create_failed", "mapi_instance_update_failed", "mapi_instance_delete_failed"} {

@@ -16,8 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// objects reads objects of the control cluster for a provider, and stores some. It reads them from the API server and does not
-// watch them, because they are few, and only the provider knows their kinds. It is safe for concurrent use.
+// objects reads and stores objects of the control cluster for a provider. It reads them from the API server without a
+// watch, because they are few and only the provider knows their kinds. It is safe for concurrent use.
 type objects struct {
 	client client.Client
 	clock  provider.Clock
@@ -44,12 +44,12 @@ func (o object) old(now time.Time) bool {
 }
 
 const (
-	// objectAge is how long the result of a read is used. A rotation is noticed by the next reconcile after this time.
+	// objectAge is how long the result of a read is valid. The next reconcile after this time detects a rotation.
 	objectAge = 30 * time.Second
-	// absenceAge is the same for an object that does not exist. If the API server does not serve the kind, the client discovers
-	// all kinds again for each read, one caller after the other.
+	// absenceAge is how long the absence of an object is valid. It limits discovery: if the API server does not serve
+	// the kind, each read of the client discovers all kinds again, one caller after the other.
 	absenceAge = 10 * time.Second
-	// objectTimeout limits the time of the API server.
+	// objectTimeout limits the time of one request to the API server.
 	objectTimeout = 10 * time.Second
 )
 

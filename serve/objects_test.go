@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestObjects: an object is read again only after a while. A rotation is noticed then. A failed response is neither cached nor
-// treated as absence.
+// TestObjects: objects reads an object again after objectAge, and then detects a rotation. It does not cache a failed
+// read, and does not treat it as absence.
 func TestObjects(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "ca"}, Data: map[string]string{"ca": "old"}}
@@ -61,20 +61,20 @@ func TestObjects(t *testing.T) {
 		absent bool
 	}{
 		"forbidden": {"the role lacks the right: a user must add it", apierrors.NewForbidden(maps, "ca", errors.New("no")), provider.Denied, false},
-		"silent":    {"it will answer again", errors.New("connection refused"), provider.Transient, false},
+		"silent":    {"the API server may answer later", errors.New("connection refused"), provider.Transient, false},
 	} {
 		fails = r.answer
 		_, err := o.Object(t.Context(), ref)
 		if provider.KindOf(err) != r.kind || errors.Is(err, provider.ErrNoObject) != r.absent {
-			t.Errorf("%s: %s: %v", name, r.reason, err)
+			t.Errorf("%s: %s: error %v", name, r.reason, err)
 		}
 	}
 	fails = nil
 	says("new", 5)
 }
 
-// TestAbsentObjects: a missing object is not requested by every reconcile. It is found soon after another client creates it,
-// and immediately after this process creates it.
+// TestAbsentObjects: objects reads a missing object again only after absenceAge, or after this process has created
+// it.
 func TestAbsentObjects(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	reads := 0
@@ -90,7 +90,7 @@ func TestAbsentObjects(t *testing.T) {
 		t.Helper()
 		_, err := o.Object(t.Context(), ref)
 		if errors.Is(err, provider.ErrNoObject) == want || want && err != nil || reads != wantReads {
-			t.Errorf("error %v after %d reads, want it to be there: %t, after %d", err, reads, want, wantReads)
+			t.Errorf("error %v after %d reads, want the object to exist: %t, after %d", err, reads, want, wantReads)
 		}
 	}
 	has(false, 1)
@@ -132,9 +132,9 @@ func TestObjectKeptDuringRead(t *testing.T) {
 		}
 	}
 	if _, err := o.Object(t.Context(), ref); !errors.Is(err, provider.ErrNoObject) {
-		t.Errorf("the read that began first: %v", err)
+		t.Errorf("the read that began first: error %v", err)
 	}
 	if _, err := o.Object(t.Context(), ref); err != nil {
-		t.Errorf("after it was kept: %v", err)
+		t.Errorf("after the object was stored: error %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// orphanFlags are the flags about instances without a machine.
+// orphanFlags has the flags about instances without a machine.
 type orphanFlags struct {
 	policy orphan.Policy
 	share  string
@@ -78,9 +78,9 @@ func (a *assembly) orphans(ctx context.Context) error {
 	}))
 }
 
-// reads returns the namespace that has machines of the API; empty for all namespaces. If this process serves an API that is
-// further up in the table, it searches machines of the other APIs in the namespace of that one: an instance stores the
-// namespace of its machine, and not the API.
+// reads returns the namespace that has machines of the API; empty means all namespaces. If this process serves an API
+// earlier in the table, it reads the machines in the namespace of that API. An instance stores the namespace of its
+// machine but not the API.
 func (a *assembly) reads(api string) string {
 	for _, above := range apis.Names() {
 		if above == api || a.flags.Serves(above) {
@@ -107,8 +107,8 @@ func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collect
 	return nil
 }
 
-// machineKinds returns the machines of all APIs. Machines of an API that this process does not serve are read without a cache:
-// their instances may be in the same scope, and are no orphans.
+// machineKinds returns the machines of all APIs. It reads machines of an API that this process does not serve without
+// a cache: their instances may be in the same scope, and are not orphans.
 func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.MachineSource) {
 	for _, row := range apiTable {
 		mgr := a.managerOf(row.api)
@@ -121,7 +121,7 @@ func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.M
 	return kinds, sources
 }
 
-// managerOf returns the manager of an API; nil if the process does not serve it.
+// managerOf returns the manager of an API, or nil if the process does not serve the API.
 func (a *assembly) managerOf(api string) ctrl.Manager {
 	for n, served := range a.flags.APIs {
 		if served == api {

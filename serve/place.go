@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// place returns the place of the original that this program replaces, according to its name. The program cannot replace an
-// original whose machines the provider does not create.
+// place returns the ports and APIs of the original program that has the same name. It ignores an original whose
+// machines the provider does not create.
 func (p Plugin) place(program string) run.Place {
 	at := run.PlaceOf(filepath.Base(program), true, port)
 	if len(p.APIs) == 0 {
@@ -25,7 +25,7 @@ func (p Plugin) place(program string) run.Place {
 	return at
 }
 
-// makes returns an error if the program must serve APIs whose machines the provider does not create.
+// makes returns an error if apis has an API whose machines the provider does not create.
 func (p Plugin) makes(apis []string) error {
 	if len(p.APIs) == 0 {
 		return nil

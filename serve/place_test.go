@@ -7,7 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestOnlyMachinesThatTheProviderMakesAreServed: independent of the name and the arguments of the program.
+// TestOnlyMachinesThatTheProviderMakesAreServed: under every name, a program serves only APIs whose machines the
+// provider creates.
 func TestOnlyMachinesThatTheProviderMakesAreServed(t *testing.T) {
 	both, openshift, gardener := []string(nil), []string{provider.OpenShift}, []string{provider.Gardener}
 	for _, c := range []struct {
@@ -28,12 +29,12 @@ func TestOnlyMachinesThatTheProviderMakesAreServed(t *testing.T) {
 	} {
 		at := Plugin{Name: "shelf", APIs: c.apis}.place(c.program)
 		if got := strings.Join(at.APIs, " "); got != c.want || at.Metrics != c.metrics || at.Port != port {
-			t.Errorf("%s of %v: serves %q, metrics at %q and port %d, want %q and %q", c.program, c.apis, got, at.Metrics, at.Port, c.want, c.metrics)
+			t.Errorf("%s with the APIs %v: serves %q, metrics at %q and port %d, want %q and %q", c.program, c.apis, got, at.Metrics, at.Port, c.want, c.metrics)
 		}
 	}
 }
 
-// TestMachinesThatTheProviderDoesNotMakeAreRefused: the program returns an error at its start, before it connects.
+// TestMachinesThatTheProviderDoesNotMakeAreRefused: the program fails at its start, before it connects to a cluster.
 func TestMachinesThatTheProviderDoesNotMakeAreRefused(t *testing.T) {
 	refusal := "--apis: shelf makes machines of machine.sapcloud.io only, not of machine.openshift.io"
 	p := Plugin{Name: "shelf", APIs: []string{provider.Gardener}}
@@ -41,7 +42,7 @@ func TestMachinesThatTheProviderDoesNotMakeAreRefused(t *testing.T) {
 		c := Command(p)
 		c.SetArgs([]string{args, "--kubeconfig=/nowhere"})
 		if err := c.ExecuteContext(t.Context()); err == nil || err.Error() != refusal {
-			t.Errorf("%q: %v, want %q", args, err, refusal)
+			t.Errorf("%q: error %v, want %q", args, err, refusal)
 		}
 	}
 	if err := p.makes(p.place("machine-controller-shelf").APIs); err != nil {

@@ -1,10 +1,9 @@
 // Package serve turns a provider into a machine controller. The program of a provider calls [Main].
 //
-// It adds what every provider needs: flags, clients, leader election, metrics,
-// the decorators of package decorate, and the controllers that need the
-// infrastructure: machines of both APIs, the capacity of machine sets and
-// deployments for scaling from zero, the protection of classes, and the
-// approver of certificate requests.
+// The package adds the parts that every provider needs: flags, clients, leader election, metrics, and the decorators
+// of package decorate. It also adds the controllers that need the infrastructure. They reconcile machines of both
+// APIs, publish the capacity of machine sets and deployments for scaling from zero, protect machine classes, and
+// approve certificate requests.
 package serve
 
 import (
@@ -32,41 +31,44 @@ import (
 type Plugin struct {
 	// Name is the name of the provider. The program is machine-controller-<name>.
 	Name string
-	// APIs are the API groups whose machines the provider creates, independent of the name of the program; empty for all. The
-	// program does not change machines of other groups.
+	// APIs has the API groups whose machines the provider creates; empty means all. The name of the program does not
+	// change this. The program does not change machines of other groups.
 	APIs []string
-	// AddFlags adds the flags of the provider; may be nil.
+	// AddFlags adds the flags of the provider. It may be nil.
 	AddFlags func(*pflag.FlagSet)
 	// New creates the provider, after flags are parsed and clusters are connected.
 	New func(ctx context.Context, e Env) (provider.Provider, error)
-	// Limits are the default rate limits of an account. Flags override them. A zero PerSecond means no limit.
+	// Limits has the default rate limits of an account. Flags override them. A PerSecond of 0 means no limit.
 	Limits decorate.Limits
-	// Commands are additional commands of the program; may be empty.
+	// Commands has additional commands of the program. It may be empty.
 	Commands []*cobra.Command
 }
 
 // Env is the environment of a provider in its process.
 type Env struct {
-	// Target is the cluster that the machines join; nil if they join none. Its writes are not limited like those of the
-	// controllers, because a provider that simulates nodes writes what kubelets would. Control is the cluster with the machine
-	// objects.
+	// Target is the cluster that the machines join, or nil if they join none. Control is the cluster with the machine
+	// objects. The limits of the controllers do not apply to writes to Target, because a provider that simulates
+	// nodes writes like their kubelets.
 	Target, Control *rest.Config
-	// Background runs f beside the controllers, whether the process leads or not. It must be safe to run in several processes.
+	// Background runs f beside the controllers, with or without leadership. f must be safe to run in several
+	// processes.
 	Background func(f func(context.Context) error)
 	Clock      clock.WithTicker
-	// Objects reads named objects of the control cluster. The role of the provider must allow to get them.
+	// Objects reads named objects of the control cluster. The role of the provider must allow the verb get for these
+	// objects.
 	Objects provider.Objects
-	// Namespace returns the namespace of the control cluster that has the machines of the API; empty for all namespaces.
+	// Namespace returns the namespace of the control cluster that has the machines of the API; empty means all
+	// namespaces.
 	Namespace func(api string) string
 }
 
-// terminationHandler is the program that an operator runs from a provider's image on nodes whose instances the cloud may
-// interrupt.
+// terminationHandler is the name of a program in a provider's image. An operator runs it on nodes whose instances the
+// cloud may interrupt.
 const terminationHandler = "termination-handler"
 
-// Main parses the command line, runs the plugin until it receives a signal, and ends the process. With --programs alone, it
-// lists the names under which images call it: images of the originals' providers have a program with the second or third name,
-// and the termination handler.
+// Main parses the command line, runs the plugin until the process receives a signal, and ends the process. With only
+// --programs, it lists the names of the programs in the image. Images of the originals' providers use the second or
+// third name.
 func Main(p Plugin) {
 	if len(os.Args) == 2 && os.Args[1] == "--programs" {
 		fmt.Printf("machine-controller-%s\nmachine-controller\nmachine-controller-manager\n%s\n", p.Name, terminationHandler)
@@ -75,7 +77,7 @@ func Main(p Plugin) {
 	run.Main(called(os.Args[0], p))
 }
 
-// called returns the program for the name under which it was called.
+// called returns the program with this name.
 func called(name string, p Plugin) *cobra.Command {
 	if filepath.Base(name) == terminationHandler {
 		return handler.Command()
@@ -103,7 +105,7 @@ func Command(p Plugin) *cobra.Command {
 // port is the port of metrics and health. A program with the name of an original has the addresses of that original.
 const port = 10259
 
-// server is one process.
+// server has the flags of one process.
 type server struct {
 	plugin  Plugin
 	flags   run.Flags
@@ -160,8 +162,8 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 	return nil
 }
 
-// provider creates the provider and decorates it. From the inside out: calls have timeouts, rates are limited, reads are
-// shared, other specs are tried, and errors get the form in which they are reported.
+// provider creates the provider and decorates it. From the inside out, the decorators measure calls, set timeouts,
+// limit rates, share reads, try fallback specs, and redact errors.
 func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
 	env := Env{Clock: clock.RealClock{}, Control: process.Control, Namespace: s.flags.NamespaceOf, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
 	var err error
@@ -175,13 +177,13 @@ func (s *server) provider(ctx context.Context, process *run.Process) (provider.P
 	if err != nil {
 		return nil, err
 	}
-	if t := process.Tracer; t != nil { // the real calls, as with metrics
+	if t := process.Tracer; t != nil { // trace the calls that metrics count
 		p = decorate.Calls(p, t.Call)
 	}
 	return decorated(p, s.rate, s.plugin.Limits, run.Metrics)
 }
 
-// limitsAt returns l with another rate. Calls with a separate limit, because they change resources, keep their share of the
+// limitsAt returns l with another rate. The separate limit for calls that change resources keeps its share of the
 // rate.
 func limitsAt(l decorate.Limits, rate float64) decorate.Limits {
 	if l.Writes != nil && l.PerSecond > 0 {

@@ -41,7 +41,7 @@ func (deaf) VolumeIDs(context.Context, *corev1.PersistentVolumeSpec) ([]string, 
 	return []string{"v"}, nil
 }
 
-// TestVolumesAreNamedThroughDecorators: drains call the given provider.
+// TestVolumesAreNamedThroughDecorators: a drain can ask the decorated provider for the IDs of volumes.
 func TestVolumesAreNamedThroughDecorators(t *testing.T) {
 	p, err := decorated(deaf{}, 50, decorate.Limits{}, prometheus.NewRegistry())
 	if err != nil {
@@ -49,14 +49,14 @@ func TestVolumesAreNamedThroughDecorators(t *testing.T) {
 	}
 	known, ok := provider.As[node.VolumeNamer](decorate.Own(p, "owner"))
 	if !ok {
-		t.Fatal("the names that the provider knows are hidden")
+		t.Fatal("the decorators hide VolumeIDs")
 	}
 	if ids, err := known.VolumeIDs(t.Context(), nil); err != nil || len(ids) != 1 || ids[0] != "v" {
-		t.Errorf("they are %v, error %v", ids, err)
+		t.Errorf("volume IDs %v, error %v", ids, err)
 	}
 }
 
-// TestNoCallHoldsAWorkerForEver: even if a provider never returns.
+// TestNoCallHoldsAWorkerForEver: a call ends after its timeout, even if the provider never returns.
 func TestNoCallHoldsAWorkerForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
@@ -70,17 +70,17 @@ func TestNoCallHoldsAWorkerForEver(t *testing.T) {
 		}
 		began := time.Now()
 		if _, err := s.Find(t.Context(), provider.Ref{UID: "a"}); provider.KindOf(err) != provider.Transient || time.Since(began) > 2*time.Minute {
-			t.Errorf("looking: %v after %v", err, time.Since(began))
+			t.Errorf("Find: error %v after %v", err, time.Since(began))
 		}
 		began = time.Now()
 		if _, err := s.Create(t.Context(), provider.Ref{UID: "a"}, provider.Want{}); provider.KindOf(err) != provider.Transient || time.Since(began) > 6*time.Minute {
-			t.Errorf("creating: %v after %v", err, time.Since(began))
+			t.Errorf("Create: error %v after %v", err, time.Since(began))
 		}
 		close(free)
 	})
 }
 
-// TestLimitsAt: a rate that a user sets also applies to changes, which have their share of it.
+// TestLimitsAt: a different rate changes the separate limit for changes by the same factor.
 func TestLimitsAt(t *testing.T) {
 	aws := decorate.Limits{PerSecond: 20, Burst: 100, Writes: &decorate.Limits{PerSecond: 5, Burst: 20}}
 	for _, tt := range []struct {
@@ -90,8 +90,8 @@ func TestLimitsAt(t *testing.T) {
 		reads, write float64
 	}{
 		{"the default", aws, 20, 20, 5},
-		{"a tenth of it", aws, 2, 2, 0.5},
-		{"more", aws, 40, 40, 10},
+		{"a tenth of the default", aws, 2, 2, 0.5},
+		{"twice the default", aws, 40, 40, 10},
 		{"one limit for all", decorate.Limits{PerSecond: 10}, 3, 3, 0},
 		{"a provider without a limit", decorate.Limits{}, 3, 3, 0},
 	} {

@@ -1,8 +1,11 @@
-// Command kubectl-machine is a plugin of kubectl: `kubectl machine why ...` says how machines are, and why, `kubectl
-// machine top` and `kubectl machine ui` show that in a terminal and on a web page, `kubectl machine report` says what happened in the
-// past day, `kubectl machine plan ...` says what a change would do, `kubectl machine
-// rollout ...` steers rollouts, `kubectl machine stop` and `kubectl machine resume` stop all disruptions of machines and end that, and `kubectl machine preflight` looks at a cluster that another system keeps. It carries
-// no controller.
+// Command kubectl-machine is the plugin for kubectl. It has no controller. Its commands are:
+//   - why explains the state of machines, and history shows the history of a machine.
+//   - top and ui show the fleet in a terminal and on a web page.
+//   - report summarizes the past day.
+//   - plan predicts the effects of a change.
+//   - rollout controls rollouts of machine deployments.
+//   - stop and resume stop all voluntary disruptions of machines, and allow them again.
+//   - preflight checks a cluster before Millwright replaces machine-api-operator or machine-controller-manager.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command machine-api-operator runs the controllers of machine.openshift.io in a cluster, and
-// tells how they are by ClusterOperator machine-api.
+// Command machine-api-operator deploys the controllers of machine.openshift.io in a cluster, and reports their status
+// in the ClusterOperator machine-api.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command machine-controller-kubemark keeps machines whose instances are hollow
-// nodes: real kubelets over a fake runtime, nodes played by kwok, or memory.
+// Command machine-controller-kubemark is the machine controller for hollow nodes. An instance is a real kubelet with
+// a fake container runtime, a node that kwok simulates, or an entry in memory.
 package main
 
 import (

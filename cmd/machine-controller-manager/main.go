@@ -1,6 +1,5 @@
-// Command machine-controller-manager runs the controllers that need no
-// infrastructure: the machine sets and machine deployments of both APIs, and
-// health checks.
+// Command machine-controller-manager runs the controllers that do not call the infrastructure: those of machine sets,
+// machine deployments and health checks.
 package main
 
 import (

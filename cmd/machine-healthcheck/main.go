@@ -1,4 +1,4 @@
-// Command machine-healthcheck looks after the health checks of machine.openshift.io.
+// Command machine-healthcheck runs the controller of the health checks of machine.openshift.io.
 package main
 
 import "github.com/millwright-dev/millwright/internal/program"

@@ -1,5 +1,5 @@
-// Command machineset-controller keeps the machine sets and machine deployments of
-// machine.openshift.io, and serves its webhooks.
+// Command machineset-controller runs the controllers of machine sets and machine deployments of machine.openshift.io,
+// and serves the webhooks of this API.
 package main
 
 import (

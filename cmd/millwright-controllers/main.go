@@ -1,5 +1,5 @@
-// Command millwright-controllers is all programs that run in clusters, in one file: it is the one by whose name it is called, as
-// a link to it (/machineset-controller), or whose name is its first argument.
+// Command millwright-controllers has all programs that run in clusters in one file. The name of the file or link
+// selects the program, such as /machineset-controller. Otherwise the first argument is the name of the program.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
-// programs are those that the file is, by their names. Images have a link for each.
+// programs returns the programs in the file, by name. An image has a link for each program.
 func programs() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"installation-check":          installation.Command,
@@ -40,7 +40,8 @@ func programs() map[string]func() *cobra.Command {
 	}
 }
 
-// as is a program by another name: images of providers of machine.sapcloud.io have theirs as /machine-controller.
+// as returns a program with another name. In images of providers for machine.sapcloud.io, the machine controller is
+// /machine-controller.
 func as(name string, program func() *cobra.Command) func() *cobra.Command {
 	return func() *cobra.Command {
 		c := program()
@@ -59,12 +60,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}
-	// Programs take ports and APIs by the name that they are called by.
+	// A program selects its ports and APIs by the name under which it runs.
 	os.Args = args
 	run.Main(programs()[filepath.Base(args[0])]())
 }
 
-// own is what the file answers by itself, where it is not called by the name of a program; empty: it is a program that answers.
+// own returns the output of millwright-controllers itself: the version or the list of programs. It returns "" if one
+// of the programs must run.
 func own(args []string) string {
 	if _, linked := programs()[filepath.Base(args[0])]; linked || len(args) != 2 {
 		return ""
@@ -78,7 +80,8 @@ func own(args []string) string {
 	return ""
 }
 
-// called is the command line of the program that is meant, beginning with its name.
+// called returns the command line of the selected program, which begins with the name of the program. It fails if
+// args name no program.
 func called(args []string) ([]string, error) {
 	_, linked := programs()[filepath.Base(args[0])]
 	if linked {

@@ -13,9 +13,9 @@ func TestCalled(t *testing.T) {
 		err        string
 	}{
 		{reason: "a link of the image", args: []string{"/machineset-controller", "--v=2"}, want: []string{"/machineset-controller", "--v=2"}},
-		{reason: "the file itself, with a name", args: []string{"/millwright-controllers", "termination-handler", "--v=2"}, want: []string{"termination-handler", "--v=2"}},
+		{reason: "the file itself, with the name of a program", args: []string{"/millwright-controllers", "termination-handler", "--v=2"}, want: []string{"termination-handler", "--v=2"}},
 		{reason: "the file itself, alone", args: []string{"/millwright-controllers"}, err: "no program: want one of " + list},
-		{reason: "a name that nothing has", args: []string{"/millwright-controllers", "nimbus"}, err: "nimbus: want one of " + list},
+		{reason: "an unknown program", args: []string{"/millwright-controllers", "nimbus"}, err: "nimbus: want one of " + list},
 	} {
 		got, err := called(c.args)
 		if c.err != "" {
@@ -23,12 +23,13 @@ func TestCalled(t *testing.T) {
 				t.Errorf("%s: error %v, want %s", c.reason, err, c.err)
 			}
 		} else if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, %v", c.reason, got, err)
+			t.Errorf("%s: command line %v, error %v", c.reason, got, err)
 		}
 	}
 }
 
-// TestOwn: the file itself has a version, and a list of programs; a program called by its name answers by itself.
+// TestOwn: the file itself prints its version and the list of programs. Under the name of a program, it prints
+// nothing itself.
 func TestOwn(t *testing.T) {
 	for _, c := range []struct{ args, begins string }{
 		{"/millwright-controllers version", "millwright-controllers "},
@@ -40,18 +41,18 @@ func TestOwn(t *testing.T) {
 	} {
 		got := own(strings.Fields(c.args))
 		if !strings.HasPrefix(got, c.begins) || (got == "") != (c.begins == "") {
-			t.Errorf("%s: %q", c.args, got)
+			t.Errorf("%s: output %q", c.args, got)
 		}
 	}
 }
 
 const list = "installation-check, machine-api-operator, machine-controller, machine-controller-kubemark, machine-controller-manager, machine-healthcheck, machine-ui, machineset-controller, nodelink-controller, termination-handler"
 
-// TestNames: a command answers to the name that the file is called by.
+// TestNames: the command of each program has the name of the program.
 func TestNames(t *testing.T) {
 	for name, command := range programs() {
 		if got := command().Name(); got != name {
-			t.Errorf("%s calls itself %s", name, got)
+			t.Errorf("program %s has the command name %s", name, got)
 		}
 	}
 }

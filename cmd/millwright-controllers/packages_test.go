@@ -24,12 +24,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-// TestMain starts an API server without CRDs: packages bring theirs.
+// TestMain starts an API server without CRDs, because the packages have the CRDs.
 func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{NoCRDs: true})) }
 
 const namespace = "millwright-system"
 
-// kubectl runs it against the shared API server, at the top of the repository.
+// kubectl runs kubectl with the shared API server, in the root of the repository, and returns the output.
 func kubectl(t *testing.T, args ...string) []byte {
 	t.Helper()
 	env := devplanetest.Start(t)
@@ -86,12 +86,13 @@ func deployments(t *testing.T, manifests []byte) map[string]*appsv1.Deployment {
 	return found
 }
 
-// TestOverlays: which programs each has, which APIs those serve, which CRDs there are, and which clusters are spoken to.
+// TestOverlays checks the programs, APIs, CRDs and webhooks of each overlay, and whether its programs connect to a
+// separate target cluster.
 func TestOverlays(t *testing.T) {
 	const both, openshift, gardener = "--apis=machine.openshift.io,machine.sapcloud.io", "--apis=machine.openshift.io", "--apis=machine.sapcloud.io"
 	for _, c := range []struct {
 		overlay, reason string
-		apis            map[string]string // of programs, by name
+		apis            map[string]string // the flag --apis, by the name of the program
 		crds, webhooks  int
 		target          bool
 	}{
@@ -124,12 +125,12 @@ func TestOverlays(t *testing.T) {
 			for name, apis := range c.apis {
 				d := found[name]
 				if d == nil {
-					t.Errorf("%s: there is no %s", c.reason, name)
+					t.Errorf("%s: no Deployment %s", c.reason, name)
 					continue
 				}
 				args := d.Spec.Template.Spec.Containers[0].Args
 				if !slices.Contains(args, apis) || slices.Contains(args, "--control-kubeconfig=inClusterConfig") != c.target {
-					t.Errorf("%s: %s has %v", c.reason, name, args)
+					t.Errorf("%s: %s has the arguments %v", c.reason, name, args)
 				}
 				accepted(t, d)
 			}
@@ -137,18 +138,19 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// TestCloud: the machine controller of a cloud takes the place of the simulated one, of which nothing is left, and one entry of images says which cloud.
+// TestCloud: the machine controller of a cloud replaces the simulated one, of which no object remains. One entry of
+// images selects the cloud.
 func TestCloud(t *testing.T) {
 	const overlay = "cmd/millwright-controllers/testdata/cloud"
 	built := objects(t, kubectl(t, "kustomize", overlay))
 	for _, o := range built {
 		if strings.HasPrefix(o.GetName(), "machine-controller-kubemark") {
-			t.Errorf("%s %s is left of the simulated provider", o.GetKind(), o.GetName())
+			t.Errorf("%s %s of the simulated provider remains", o.GetKind(), o.GetName())
 		}
 	}
 	for _, want := range []string{"Service/machine-controller-metrics", "PodDisruptionBudget/machine-controller", "ClusterRoleBinding/machine-controller-cloud", "RoleBinding/machine-controller-addresses"} {
 		if !slices.ContainsFunc(built, func(o *unstructured.Unstructured) bool { return o.GetKind()+"/"+o.GetName() == want }) {
-			t.Errorf("there is no %s", want)
+			t.Errorf("the overlay lacks %s", want)
 		}
 	}
 	d := deployments(t, kubectl(t, "kustomize", overlay))["machine-controller"]
@@ -157,17 +159,17 @@ func TestCloud(t *testing.T) {
 	}
 }
 
-// accepted has the program parse its own command line, and looks whether each port that is probed is one that is listened on.
+// accepted checks that the program accepts its command line, and that it listens on each port that probes use.
 func accepted(t *testing.T, d *appsv1.Deployment) {
 	t.Helper()
 	c := d.Spec.Template.Spec.Containers[0]
 	program, known := programs()[strings.TrimPrefix(c.Command[0], "/")]
 	if !known {
-		t.Fatalf("%s: the image has no %s", d.Name, c.Command[0])
+		t.Fatalf("%s: the image has no program %s", d.Name, c.Command[0])
 	}
 	command := program()
 	if err := command.ParseFlags(c.Args); err != nil {
-		t.Errorf("%s: %v", d.Name, err)
+		t.Errorf("%s: the program does not accept its command line: %v", d.Name, err)
 	}
 	health, err := command.Flags().GetString("health-addr")
 	if err != nil {
@@ -175,22 +177,22 @@ func accepted(t *testing.T, d *appsv1.Deployment) {
 	}
 	for _, p := range c.Ports {
 		if p.Name == "health" && ":"+strconv.Itoa(int(p.ContainerPort)) != health {
-			t.Errorf("%s: is probed at port %d, and listens at %s", d.Name, p.ContainerPort, health)
+			t.Errorf("%s: probes use port %d, but the program listens at %s", d.Name, p.ContainerPort, health)
 		}
 	}
 	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
 		if p == nil || p.HTTPGet.Port.StrVal != "health" {
-			t.Errorf("%s: probe %v, want each at the port called health", d.Name, p)
+			t.Errorf("%s: probe %v, want each probe at the port named health", d.Name, p)
 		}
 	}
 }
 
-// TestInstall applies config/default and the one file, as their users do, and has the API server admit a pod of each Deployment under the restricted
-// pod security standard.
+// TestInstall applies config/default and millwright.yaml, as users do. The API server must admit a pod of each
+// Deployment under the restricted pod security standard.
 func TestInstall(t *testing.T) {
 	kubectl(t, "apply", "-k", "config/default")
 	one := packaged(t, "millwright.yaml")
-	kubectl(t, "apply", "-f", one) // an upgrade to itself
+	kubectl(t, "apply", "-f", one) // an upgrade to the same version
 	pods := devplanetest.Start(t).Client.CoreV1().Pods(namespace)
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	all := deployments(t, kubectl(t, "kustomize", "config/default"))
@@ -199,11 +201,11 @@ func TestInstall(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: d.Spec.Template.Spec}
 		pod.Name = name
 		if _, err := pods.Create(t.Context(), pod, dry); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the API server does not admit the pod: %v", name, err)
 		}
 		pod.Spec.HostNetwork = true
 		if _, err := pods.Create(t.Context(), pod, dry); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "restricted") {
-			t.Errorf("%s: a pod in the host's network is let in: %v", name, err)
+			t.Errorf("%s: the API server admits a pod in the host's network: error %v", name, err)
 		}
 	}
 	kubectl(t, "delete", "--wait=false", "-f", one)

@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// released are the objects of install/, by "kind namespace/name", without the namespace where that is the operands'.
+// released returns the objects in install/ by "kind namespace/name", and these keys by file. The keys omit the
+// namespace openshift-machine-api.
 func released(t *testing.T) (all map[string]*unstructured.Unstructured, byFile map[string][]string) {
 	t.Helper()
 	all, byFile = map[string]*unstructured.Unstructured{}, map[string][]string{}
@@ -35,7 +36,7 @@ func released(t *testing.T) (all map[string]*unstructured.Unstructured, byFile m
 	return all, byFile
 }
 
-// TestReleaseFiles: section 7.8, which file has what, in the order in which a release is installed.
+// TestReleaseFiles: section 7.8, the objects in each file. The names of the files have the order of the installation.
 func TestReleaseFiles(t *testing.T) {
 	named := func(kind string, names ...string) (out []string) {
 		for _, n := range names {
@@ -84,7 +85,8 @@ func TestReleaseFiles(t *testing.T) {
 	}
 }
 
-// at is what an object has at a path, with the elements of lists by their indices.
+// at returns the value of an object at a path, or nil. Each step is a key of a map or an index of a list. In a key, ~
+// stands for a slash.
 func at(o *unstructured.Unstructured, path string) any {
 	var v any = o.Object
 	for step := range strings.SplitSeq(path, "/") {
@@ -104,7 +106,7 @@ func at(o *unstructured.Unstructured, path string) any {
 	return v
 }
 
-// TestReleaseContent: section 7.8, what is in the manifests that other components go by.
+// TestReleaseContent: section 7.8, the values in the manifests on which other components depend.
 func TestReleaseContent(t *testing.T) {
 	all, _ := released(t)
 	const served = "metadata/annotations/service.beta.openshift.io~serving-cert-secret-name"
@@ -144,7 +146,7 @@ func TestReleaseContent(t *testing.T) {
 	} {
 		o := all[row.object]
 		if o == nil {
-			t.Errorf("there is no %s", row.object)
+			t.Errorf("install/ lacks %s", row.object)
 			continue
 		}
 		if diff := cmp.Diff(row.want, at(o, row.path)); diff != "" {
@@ -153,11 +155,11 @@ func TestReleaseContent(t *testing.T) {
 	}
 	rules := at(all["ConfigMap kube-rbac-proxy"], "data/config-file.yaml")
 	if text := fmt.Sprint(rules); !strings.Contains(text, "resource: namespace\n") || !strings.Contains(text, "subresource: metrics\n") || !strings.Contains(text, "namespace: openshift-machine-api\n") {
-		t.Errorf("proxies ask for %v", rules)
+		t.Errorf("the proxies check the rights %v", rules)
 	}
 }
 
-// TestReleaseCredentials: section 7.8, the secret that each cloud's credentials are written to.
+// TestReleaseCredentials: section 7.8, the secret with the credentials of each cloud.
 func TestReleaseCredentials(t *testing.T) {
 	all, _ := released(t)
 	got := map[string]string{}
@@ -178,7 +180,7 @@ func TestReleaseCredentials(t *testing.T) {
 	}
 }
 
-// TestReleaseNetwork: section 7.8, the ports at which pods may be reached.
+// TestReleaseNetwork: section 7.8, the ports of pods that the network policies open.
 func TestReleaseNetwork(t *testing.T) {
 	all, _ := released(t)
 	ports := func(policy string) string {
@@ -199,12 +201,13 @@ func TestReleaseNetwork(t *testing.T) {
 		"allow-ingress-metal": "80 443 6180 6183 6385 6388 8084 9447 9608",
 	} {
 		if got := ports(policy); got != want {
-			t.Errorf("%s lets through %s, want %s", policy, got, want)
+			t.Errorf("%s opens the ports %s, want %s", policy, got, want)
 		}
 	}
 }
 
-// rightsOf are the rules of the roles whose names begin with that of an account, by the namespace in which they hold; empty is everywhere.
+// rightsOf returns the rules of the roles whose names begin with the name of an account, by the namespace of the
+// role. Rules of cluster roles have the namespace "".
 func rightsOf(t *testing.T, account string) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	all, _ := released(t)
@@ -223,7 +226,8 @@ func rightsOf(t *testing.T, account string) map[string][]rbacv1.PolicyRule {
 	return out
 }
 
-// TestRightsOfOperands: section 7.8, what the account of the operands may do, whichever provider's machine controller runs under it.
+// TestRightsOfOperands: section 7.8, the rights of the operands' account. The machine controllers of all providers
+// run under this account.
 func TestRightsOfOperands(t *testing.T) {
 	const home, reads, all = "openshift-machine-api", "get list watch", "create delete get list patch update watch"
 	rights := rightsOf(t, "machine-api-controllers")
@@ -253,7 +257,7 @@ func TestRightsOfOperands(t *testing.T) {
 				if !slices.ContainsFunc(rights[row.where], func(r rbacv1.PolicyRule) bool {
 					return slices.Contains(r.APIGroups, row.group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb) && len(r.ResourceNames) == 0
 				}) {
-					t.Errorf("may not %s %s.%s in %q", verb, resource, row.group, row.where)
+					t.Errorf("the account may not %s %s.%s in namespace %q", verb, resource, row.group, row.where)
 				}
 			}
 		}
@@ -261,7 +265,7 @@ func TestRightsOfOperands(t *testing.T) {
 	for where, rules := range rights {
 		for _, r := range rules {
 			if slices.Contains(slices.Concat(r.Verbs, r.Resources, r.APIGroups), "*") || where != home && slices.Contains(r.Resources, "secrets") {
-				t.Errorf("may too much in %q: %v", where, r)
+				t.Errorf("the account has too many rights in namespace %q: %v", where, r)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-// read is what the files of a folder have, by their paths.
+// read returns the content of the files in a folder, by path.
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -40,7 +40,7 @@ func packaged(t *testing.T, name string) string {
 	return devplanetest.Packages(t, root, name)
 }
 
-// TestPackages: the one file is what kubectl makes of config/default.
+// TestPackages: millwright.yaml is the output of `kubectl kustomize config/default`.
 func TestPackages(t *testing.T) {
 	one, err := os.ReadFile(packaged(t, "millwright.yaml"))
 	if err != nil {
@@ -51,7 +51,8 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestReleaseObjects: each says which clusters have it, each image is one that a release replaces, and the operator takes its command line.
+// TestReleaseObjects: each object names the clusters that have it, a release replaces each image, and the operator
+// accepts its command line.
 func TestReleaseObjects(t *testing.T) {
 	files := read(t, packaged(t, "install"))
 	references := files["image-references"]
@@ -60,15 +61,15 @@ func TestReleaseObjects(t *testing.T) {
 			continue
 		}
 		if !strings.HasPrefix(name, "0000_30_machine-api-operator_") && !strings.HasPrefix(name, "0000_90_machine-api-operator_") {
-			t.Errorf("%s is at no run level of ours", name)
+			t.Errorf("%s does not have run level 30 or 90", name)
 		}
 		for _, o := range objects(t, []byte(text)) {
 			a := o.GetAnnotations()
 			if a["include.release.openshift.io/self-managed-high-availability"] != "true" || a["exclude.release.openshift.io/internal-openshift-hosted"] != "true" {
-				t.Errorf("%s: %s %s is in no profile of clusters: %v", name, o.GetKind(), o.GetName(), a)
+				t.Errorf("%s: %s %s has no cluster profile: %v", name, o.GetKind(), o.GetName(), a)
 			}
 			if c := a["capability.openshift.io/name"]; c != "MachineAPI" && (c != "CloudCredential+MachineAPI" || o.GetKind() != "CredentialsRequest") && o.GetKind() != "CustomResourceDefinition" {
-				t.Errorf("%s: %s %s is of the capability %q", name, o.GetKind(), o.GetName(), c)
+				t.Errorf("%s: %s %s has the capability %q", name, o.GetKind(), o.GetName(), c)
 			}
 		}
 		for line := range strings.SplitSeq(text, "\n") {
@@ -87,11 +88,11 @@ func TestReleaseObjects(t *testing.T) {
 	c := d.Spec.Template.Spec.Containers[0]
 	program := programs()[strings.TrimPrefix(c.Command[0], "/")]
 	if program == nil {
-		t.Fatalf("the image has no %s", c.Command[0])
+		t.Fatalf("the image has no program %s", c.Command[0])
 	}
 	sub, flags, err := program().Find(c.Args)
 	if err != nil || sub.Name() != "start" {
-		t.Fatalf("%v is the command %v: %v", c.Args, sub, err)
+		t.Fatalf("%v selects the command %v, error %v; want start", c.Args, sub, err)
 	}
 	if err := sub.ParseFlags(flags); err != nil {
 		t.Error(err)

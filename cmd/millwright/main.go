@@ -1,5 +1,5 @@
-// Command millwright is the development tool: a fleet on this machine, and a look
-// into any fleet.
+// Command millwright is the development tool. It runs a fleet on the local computer, and has the commands of the
+// kubectl plugin for any fleet.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command nodelink-controller ties nodes to the machines of machine.openshift.io that they
-// have become.
+// Command nodelink-controller links nodes to their machines of machine.openshift.io.
 package main
 
 import "github.com/millwright-dev/millwright/internal/program"

@@ -1,6 +1,5 @@
-// Command termination-handler runs on every node whose instance the cloud may
-// take back. It watches the cloud's metadata service and tells what is
-// announced by conditions of the node.
+// Command termination-handler runs on each node whose instance the cloud may interrupt. It watches the cloud's
+// metadata service, and reports announced interruptions as conditions of the node.
 package main
 
 import (

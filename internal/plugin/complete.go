@@ -16,7 +16,8 @@ import (
 // completionTime limits the time that a shell waits for names, because a cluster may not answer.
 const completionTime = 3 * time.Second
 
-// complete offers kinds, and the existing names of a kind: "machine/mill-a", or "mill-a" after "machine".
+// complete offers kinds, and the names of existing objects of a kind: "machine/mill-a", or "mill-a" after the
+// argument "machine".
 func (w *why) complete(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	kind, _, slash := strings.Cut(begun, "/")
 	before := kind + "/"
@@ -41,7 +42,7 @@ func (w *why) complete(c *cobra.Command, args []string, begun string) ([]string,
 	return begins(begun, names), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFlags offers values of flags.
+// completeFlags registers the completions for the values of flags.
 func (w *why) completeFlags(c *cobra.Command) {
 	values := map[string]func() []string{
 		"namespace": func() []string {
@@ -53,18 +54,19 @@ func (w *why) completeFlags(c *cobra.Command) {
 	}
 	for flag, offer := range values {
 		if c.Flags().Lookup(flag) == nil {
-			continue // some commands have no flag -o
+			continue // some commands do not have this flag, such as -o
 		}
 		complete := func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			return begins(begun, offer()), cobra.ShellCompDirectiveNoFileComp
 		}
 		if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err) // a completion is registered twice; the first test finds this
+			panic(err) // the flag already has a completion, which each test of the command detects
 		}
 	}
 }
 
-// offer reads names from a cluster. If the cluster does not answer, it offers nothing.
+// offer returns the names that ask reads from the clusters within completionTime. It returns nil if the kubeconfig is
+// invalid.
 func (w *why) offer(c *cobra.Command, ask func(context.Context, collect.Clusters) []string) []string {
 	clusters, _, err := w.clusters()
 	if err != nil {
@@ -87,7 +89,7 @@ func (w *why) contexts() []string {
 	return sets.List(sets.KeySet(config.Contexts))
 }
 
-// begins returns the names with the prefix.
+// begins returns the names with the prefix like.
 func begins(like string, names []string) (out []string) {
 	for _, n := range names {
 		if strings.HasPrefix(n, like) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// exit ends a program with a code. If told is true, the message has already been printed.
+// exit is an error that ends a program with an exit code. If told is true, the program does not print the error.
 type exit struct {
 	code int
 	told bool
@@ -18,7 +18,8 @@ func (e *exit) Unwrap() error { return e.err }
 // errChanges ends a plan that has changes, with the exit code of `kubectl diff`.
 var errChanges = &exit{code: 1, told: true, err: errors.New("there are changes")}
 
-// planFailed ends a plan that failed. Its exit code differs from that of a plan with changes.
+// planFailed returns err with exit code 2. Exit code 1 means that a plan has changes, or that preflight found an
+// obstacle.
 func planFailed(err error) error {
 	if err == nil {
 		return nil

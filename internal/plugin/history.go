@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// History is the command that shows the history of a machine. program is the name of the program for users.
+// History returns the command that shows the history of a machine. program is the name of the program for users.
 func History(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	w := newWhy(streams)
 	c := &cobra.Command{

@@ -21,7 +21,7 @@ func NewOutput() Output {
 	return Output{f}
 }
 
-// As sets a format.
+// As sets the format and returns o.
 func (o Output) As(format string) Output {
 	o.flags.OutputFormat = &format
 	return o
@@ -41,8 +41,8 @@ func (o Output) Printer() (printers.ResourcePrinter, error) {
 	return o.flags.ToPrinter()
 }
 
-// Document returns content as an object that the printers can print. It has a kind and no version, because no API
-// server stores it.
+// Document returns content as an object that the printers can print. The object has a kind but no version, because no
+// API server stores it.
 func Document(api, kind string, content any) runtime.Object {
 	return &document{schema.GroupVersionKind{Group: api, Kind: kind}, content}
 }
@@ -55,10 +55,10 @@ type document struct {
 func (d *document) GetObjectKind() schema.ObjectKind { return d }
 func (d *document) DeepCopyObject() runtime.Object   { out := *d; return &out }
 
-// MarshalJSON returns the printed JSON.
+// MarshalJSON returns the JSON of the content.
 func (d *document) MarshalJSON() ([]byte, error) { return json.Marshal(d.content) }
 
-// SetGroupVersionKind changes nothing.
+// SetGroupVersionKind ignores its argument: the kind of a document does not change.
 func (d *document) SetGroupVersionKind(schema.GroupVersionKind) {}
 
 // GroupVersionKind returns the kind for printers.

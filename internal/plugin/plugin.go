@@ -1,6 +1,7 @@
-// Package plugin is the kubectl plugin. The development tool millwright has the same commands. The plugin reads
-// clusters with the rights of the user. The commands of rollout write one field of one deployment each. The commands stop and
-// resume create and delete a disruption budget. The page of ui writes if the user allows actions.
+// Package plugin implements the kubectl plugin. The development tool millwright has the same commands. The plugin
+// reads clusters with the rights of the user. Each command of rollout writes at most one field of each selected
+// deployment. The commands stop and resume create and delete a disruption budget. The page of the command ui writes
+// only if the user allows actions.
 package plugin
 
 import (
@@ -15,21 +16,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
-// ErrReported ends a program with an exit code. Its message has already been printed.
+// ErrReported ends a program with exit code 1. The program does not print ErrReported, because the command has
+// already printed the problem.
 var ErrReported = errors.New("reported")
 
-// name is the plugin's name for users.
+// name is the name of the plugin for users.
 const name = "kubectl machine"
 
-// completer is the name of the program that kubectl calls for completions of the plugin. A link with this name to
-// the plugin is enough.
+// completer is the name of the program that kubectl calls for completions of the plugin. A link to the plugin with
+// this name is sufficient.
 const completer = "kubectl_complete-machine"
 
-// Command is a command of the plugin; program is its name for users.
+// Command returns a command of the plugin. program is the name of the program for users.
 type Command func(program string, streams genericiooptions.IOStreams) *cobra.Command
 
-// Run runs the command line, whose first word is the program, and returns the exit code. The plugin has the given
-// commands besides its own.
+// Run executes a command line and returns the exit code. line[0] is the program. more adds commands to those of this
+// package.
 func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams, more ...Command) int {
 	c := &cobra.Command{
 		Use:           "kubectl-machine",
@@ -52,7 +54,7 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams,
 	return code
 }
 
-// Commands are the commands of the plugin, and more.
+// Commands returns the commands of this package, followed by more.
 func Commands(program string, streams genericiooptions.IOStreams, more ...Command) (out []*cobra.Command) {
 	for _, command := range append([]Command{Why, History, Plan, Rollout, Preflight}, more...) {
 		out = append(out, command(program, streams))
@@ -60,7 +62,8 @@ func Commands(program string, streams genericiooptions.IOStreams, more ...Comman
 	return out
 }
 
-// arguments returns the arguments of a command line. kubectl calls the plugin or its completer with that line.
+// arguments returns the arguments for cobra. line is the command line of the plugin or of its completer. For the
+// completer, the first argument is cobra's request for completions.
 func arguments(line []string) []string {
 	args := []string{}
 	if len(line) == 0 {

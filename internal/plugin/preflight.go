@@ -23,17 +23,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
 )
 
-// preflighting is the command on the command line.
+// preflighting has the flags of the command preflight.
 type preflighting struct {
-	// plan connects to clusters, and has the flags that both commands share.
+	// plan connects to clusters, and has the flags that the commands plan and preflight share.
 	*plan
 	serves, rights []string
 }
 
-// errBlocked ends a preflight that found an obstacle.
+// errBlocked ends a preflight that found an obstacle, with exit code 1.
 var errBlocked = &exit{code: 1, told: true, err: errors.New("an obstacle prevents the takeover")}
 
-// Preflight is the command that shows whether Millwright can replace machine-api-operator or
+// Preflight returns the command that shows whether Millwright can replace machine-api-operator or
 // machine-controller-manager in a cluster. program is the name of the program for users.
 func Preflight(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return (&preflighting{plan: newPlan(streams)}).command(program)
@@ -147,7 +147,8 @@ func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string)
 	return f, nil
 }
 
-// ofObjects omits the leaders, because preflight judges the leases themselves.
+// ofObjects returns the texts of the gaps. It omits gaps about leader election, because preflight judges the leases
+// itself.
 func ofObjects(gaps []collect.Gap) (out []string) {
 	for _, g := range gaps {
 		if !g.Leading {
@@ -157,7 +158,7 @@ func ofObjects(gaps []collect.Gap) (out []string) {
 	return out
 }
 
-// rawOf reads all objects of the kind of s on the first call.
+// rawOf adds all objects of the kind of s to into. It does nothing if an earlier call has read this kind.
 func rawOf(ctx context.Context, c client.Reader, namespace string, s explain.Subject, into map[explain.Subject]preflight.Object) error {
 	read := explain.Subject{API: s.API, Kind: s.Kind}
 	if _, done := into[read]; done {
@@ -180,8 +181,8 @@ func rawOf(ctx context.Context, c client.Reader, namespace string, s explain.Sub
 	return nil
 }
 
-// foreseen predicts what the controllers do for each deployment and set that is not under deletion, if no
-// client changes an object.
+// foreseen predicts what the controllers do if no client changes an object. Each key of the result is a deployment,
+// or a set without a deployment. The strings name the facts that could not be read.
 func (p *preflighting) foreseen(ctx context.Context, c survey.Clusters, all []collect.Explained) (map[forecast.Object]string, []string, error) {
 	var about []forecast.Object
 	var changes []project.Change
@@ -202,7 +203,7 @@ func (p *preflighting) foreseen(ctx context.Context, c survey.Clusters, all []co
 	return out, read.Unknown, nil
 }
 
-// summary returns one sentence about a plan. It is empty if the plan has no steps.
+// summary returns a clause about a plan, or "" if the plan has no steps.
 func summary(plan forecast.Plan) string {
 	if plan.Nothing() {
 		return ""
@@ -214,7 +215,7 @@ func summary(plan forecast.Plan) string {
 	return fmt.Sprintf("%s (steps: plan %s/%s -n %s --patch {})", text, strings.ToLower(plan.Root.Kind), plan.Root.Name, plan.Root.Namespace)
 }
 
-// askRights checks the rights of the accounts in --rights.
+// askRights checks the rights of the accounts in --rights, and adds the missing rights to f.
 func (p *preflighting) askRights(ctx context.Context, c client.Client, api string, f *preflight.Facts) error {
 	skip := unused(api, f.Definitions)
 	for _, asked := range p.rights {
@@ -232,7 +233,7 @@ func (p *preflighting) askRights(ctx context.Context, c client.Client, api strin
 	return nil
 }
 
-// unused returns the APIs that the cluster does not have, or that --api excludes.
+// unused returns the APIs without a CRD in the cluster, and the APIs that --api excludes.
 func unused(api string, definitions []preflight.Definition) (out []string) {
 	for _, name := range apis.Names() {
 		present := slices.ContainsFunc(definitions, func(d preflight.Definition) bool { return d.Present && strings.HasSuffix(d.Name, "."+name) })

@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
 )
 
-// steering is one of the commands of rollout on the command line.
+// steering has the flags of one of the commands of rollout.
 type steering struct {
 	// why connects to the cluster, and has the flags that all commands share.
 	*why
@@ -42,7 +42,8 @@ func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) 
 
 const deploymentKind = "MachineDeployment"
 
-// Rollout has the commands that control rollouts of machine deployments. program is the name of the program for users.
+// Rollout returns the command whose subcommands control rollouts of machine deployments. program is the name of the
+// program for users.
 func Rollout(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return rolloutCommands(program, func() *steering {
 		r := &steering{why: newWhy(streams), choice: newChoice(), clock: wallClock{}}
@@ -88,7 +89,7 @@ metadata.annotations of the provider's spec, which every provider has and no pro
 	return c
 }
 
-// trial applies a patch to a deployment in memory.
+// trial returns the deployment with a patch applied in memory.
 type trial = func(patch map[string]any) (steer.Deployment, error)
 
 // simple returns a command that applies one change and has no flags of its own.
@@ -113,7 +114,7 @@ func (r *steering) simple(program, verb, short, long string, decide func(time.Ti
 	return c
 }
 
-// command returns a command that acts on each named deployment.
+// command returns a command that calls do for each selected deployment.
 func (r *steering) command(program, verb, short, long, example string, do func(context.Context, client.Client, survey.Deployed) error) *cobra.Command {
 	c := &cobra.Command{
 		Use:               verb + " (machinedeployment/<name>... | machinedeployment -l <selector> | -f <file>)",
@@ -127,7 +128,7 @@ func (r *steering) command(program, verb, short, long, example string, do func(c
 				return err
 			}
 			found, failed := r.chosen(c.Context(), k, home, args)
-			if len(found) == 0 && len(failed) == 0 { // kubectl does not fail either in this case
+			if len(found) == 0 && len(failed) == 0 { // kubectl does not fail in this case
 				_, err = fmt.Fprintf(r.ErrOut, "No resources found in %s namespace.\n", r.place(home))
 				return err
 			}
@@ -144,7 +145,7 @@ func (r *steering) command(program, verb, short, long, example string, do func(c
 	return c
 }
 
-// questions reads "md/a md/b" and "md a b".
+// questions parses "md/a md/b" and "md a b". It fails if a kind is not a machine deployment.
 func (r *steering) questions(args []string) (out []collect.Question, err error) {
 	if len(args) == 0 {
 		return nil, errors.New("no machine deployment: use for example machinedeployment/mill")
@@ -171,7 +172,8 @@ func (r *steering) questions(args []string) (out []collect.Question, err error) 
 	return out, nil
 }
 
-// about acts on one deployment.
+// about reads the sets of the deployment o and calls do. Each error except ErrReported begins with the name of the
+// deployment.
 func (r *steering) about(ctx context.Context, k client.Client, o client.Object, do func(context.Context, client.Client, survey.Deployed) error) error {
 	d, err := survey.Sets(ctx, k, o)
 	if err == nil {
@@ -183,7 +185,8 @@ func (r *steering) about(ctx context.Context, k client.Client, o client.Object, 
 	return err
 }
 
-// lookUp returns the deployment of q, in the namespace of q or of the context.
+// lookUp returns the deployment that q names. If q has no namespace, lookUp searches the namespace of -n, or home
+// without -n. It fails if both APIs have a deployment with this name.
 func (r *steering) lookUp(ctx context.Context, k client.Client, home string, q collect.Question) (client.Object, error) {
 	if q.Namespace == "" {
 		q.Namespace = r.place(home)
@@ -206,7 +209,8 @@ func (r *steering) lookUp(ctx context.Context, k client.Client, home string, q c
 	return nil, fmt.Errorf("machinedeployment/%s not found in namespace %s%s", q.Name, q.Namespace, elsewhere(ctx, r.clock.Now(), k, q))
 }
 
-// elsewhere names the namespaces that have the deployment, if the user may read them.
+// elsewhere returns a hint with the namespaces that have a deployment with this name. It returns "" if no other
+// namespace has one, or if the user may not read them.
 func elsewhere(ctx context.Context, now time.Time, k client.Client, q collect.Question) string {
 	home := q.Namespace
 	q.Namespace, q.Home = "", home
@@ -221,13 +225,15 @@ func elsewhere(ctx context.Context, now time.Time, k client.Client, q collect.Qu
 	return ": did you mean " + strings.Join(all, " or ") + "?"
 }
 
-// titled returns the name of an object in the form that kubectl prints after a change.
+// titled returns the name of an object as kubectl prints it after a change:
+// machinedeployment.machine.sapcloud.io/mill.
 func titled(o client.Object) string {
 	api, kind := apis.KindOf(o)
 	return strings.ToLower(kind) + "." + api + "/" + o.GetName()
 }
 
-// write applies a change. dry is the value of --dry-run.
+// write sends the patch of a change to the API server. dry is the value of --dry-run; for "client", write sends
+// nothing.
 func write(ctx context.Context, k client.Client, o client.Object, change steer.Change, dry string) error {
 	if change.Patch == nil || dry == dryClient {
 		return nil
@@ -251,7 +257,7 @@ func (r *steering) say(format string, args ...any) error {
 	return err
 }
 
-// client connects with write access.
+// client returns a client that can write, and the namespace of the context.
 func (r *steering) client() (client.Client, string, error) {
 	read, home, err := r.clusters()
 	if err != nil {

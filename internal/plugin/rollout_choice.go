@@ -35,7 +35,7 @@ func (c *choice) addFlags(to *cobra.Command) {
 	to.Flags().StringVarP(&c.selector, "selector", "l", "", "label selector of the machine deployments: pool=a, pool!=a, 'pool in (a,b)'")
 }
 
-// chosen returns the deployments that a command acts on. An error about one deployment does not block the others.
+// chosen returns the deployments on which a command acts, and an error for each deployment that it cannot find.
 func (r *steering) chosen(ctx context.Context, k client.Client, home string, args []string) (found []client.Object, failed []error) {
 	selector, err := labels.Parse(r.selector)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *steering) chosen(ctx context.Context, k client.Client, home string, arg
 	return found, failed
 }
 
-// labelled returns the deployments of a namespace with the labels: "md -l pool=a".
+// labelled returns the deployments in one namespace whose labels match the selector: "md -l pool=a".
 func (r *steering) labelled(ctx context.Context, k client.Client, home string, args []string, selector labels.Selector) (found []client.Object, failed []error) {
 	if len(args) != 1 || strings.Contains(args[0], "/") {
 		return nil, []error{errors.New("-l requires a kind without a name: machinedeployment -l " + r.selector)}
@@ -96,7 +96,7 @@ func (r *steering) labelled(ctx context.Context, k client.Client, home string, a
 	return found, failed
 }
 
-// place returns the namespace that a command searches.
+// place returns the namespace in which a command searches: the namespace of -n, or home without -n.
 func (r *steering) place(home string) string {
 	if *r.config.Namespace != "" {
 		return *r.config.Namespace
@@ -104,8 +104,8 @@ func (r *steering) place(home string) string {
 	return home
 }
 
-// inFiles returns the deployments in manifests. It uses only their names, because the command acts on the stored
-// objects.
+// inFiles returns the machine deployments in the manifests. It uses only their names and namespaces, because the
+// command acts on the stored objects.
 func (r *steering) inFiles() (out []collect.Question, err error) {
 	options := r.files.ToOptions()
 	infos, err := resource.NewLocalBuilder().Unstructured().FilenameParam(false, &options).Flatten().Do().Infos()

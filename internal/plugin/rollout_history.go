@@ -24,7 +24,7 @@ import (
 // Values of --dry-run, as in kubectl.
 const dryNone, dryClient, dryServer = "none", "client", "server"
 
-// takenUp limits how long undo waits for the controller.
+// takenUp limits how long undo waits for the controller to restore the template.
 const takenUp = 10 * time.Second
 
 func historyCommand(program string, r *steering) *cobra.Command {
@@ -82,7 +82,8 @@ func (r *steering) history(d survey.Deployed, revision int64) error {
 	return err
 }
 
-// historyTable returns a table that is at most as wide as the terminal.
+// historyTable returns the lines of a table that is at most size.Width characters wide. The table has all revisions,
+// regardless of size.Height.
 func historyTable(all []steer.Revision, size terminal.Size) []string {
 	columns := []terminal.Column{{Title: "REVISION"}, {Title: "MACHINESET"}, {Title: "MACHINES"}, {Title: "CHANGE-CAUSE"}}
 	for _, revision := range all {
@@ -154,7 +155,7 @@ func (r *steering) undo(ctx context.Context, k client.Client, d survey.Deployed,
 	return r.followUndo(ctx, k, d, change)
 }
 
-// followUndo waits until the controller has handled the request, but no longer than takenUp.
+// followUndo waits until the controller has restored the template, but no longer than takenUp.
 func (r *steering) followUndo(ctx context.Context, k client.Client, d survey.Deployed, change steer.Change) error {
 	for until := r.clock.Now().Add(takenUp); r.clock.Now().Before(until); {
 		var err error

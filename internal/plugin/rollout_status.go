@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// lookAgain is the pause between two reads of a watch.
+	// lookAgain is the pause between two reads of a deployment.
 	lookAgain = time.Second
-	// standsStill is how long a rollout has no progress before the command prints what the rollout waits for.
+	// standsStill is the time without progress after which status prints the message of the deployment.
 	standsStill = 20 * time.Second
 )
 
@@ -86,7 +86,8 @@ func because(p steer.Progress) string {
 	return "; it says: " + p.Why
 }
 
-// again reads a deployment and its sets another time.
+// again reads the deployment and its sets. It fails if the deployment has been deleted, even if a new deployment has
+// the same name.
 func again(ctx context.Context, k client.Client, d survey.Deployed) (survey.Deployed, error) {
 	o, uid := d.Object.DeepCopyObject().(client.Object), d.Object.GetUID()
 	err := k.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -99,15 +100,14 @@ func again(ctx context.Context, k client.Client, d survey.Deployed) (survey.Depl
 	return survey.Sets(ctx, k, o)
 }
 
-// telling prints new lines.
+// telling prints the progress of a rollout, and skips lines that it has already printed.
 type telling struct {
 	*steering
 	text, why string
 	since     time.Time
 }
 
-// tell prints a line that differs from the last one. If a rollout has no progress, it also prints the message of
-// the deployment.
+// tell prints p.Text when it changes. If p.Text has not changed for standsStill, tell prints p.Why once.
 func (t *telling) tell(now time.Time, p steer.Progress) error {
 	if p.Text != t.text {
 		t.text, t.since = p.Text, now

@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// stepClock goes on when it is waited by, and lets something happen with each step.
+// stepClock is a clock that After advances. After then calls step with the number of calls so far.
 type stepClock struct {
 	now  time.Time
 	step func(n int)
@@ -36,7 +36,7 @@ func (c *stepClock) After(d time.Duration) <-chan time.Time {
 	return out
 }
 
-// rolled runs a command of rollout about the world of plans.
+// rolled runs a command of rollout with the client k, and returns its output.
 func rolled(t *testing.T, k client.Client, clock *stepClock, args ...string) (out string, err error) {
 	t.Helper()
 	var text bytes.Buffer
@@ -56,7 +56,7 @@ func rollClient(api string) client.Client {
 		WithStatusSubresource(&v1beta1.MachineDeployment{}, &v1alpha1.MachineDeployment{}).Build()
 }
 
-// TestRolloutRefuses: invalid input returns an error of one sentence, and changes no object.
+// TestRolloutRefuses: for invalid input, the command returns an error and prints nothing.
 func TestRolloutRefuses(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"undo", "no machine deployment: use for example machinedeployment/mill"},
@@ -90,28 +90,28 @@ func TestRolloutRefuses(t *testing.T) {
 			for _, api := range []string{"openshift", "gardener"} {
 				out, err := rolled(t, rollClient(api), &stepClock{now: planNow}, strings.Fields(c.args)...)
 				if err == nil || !strings.Contains(err.Error(), c.says) || out != "" {
-					t.Errorf("%s of %s: %q, %v; want %q", c.args, api, out, err, c.says)
+					t.Errorf("%s on %s: output %q, error %v; want the error %q", c.args, api, out, err, c.says)
 				}
 			}
 		})
 	}
 }
 
-// TestRolloutPauses: several are paused at once; the errors among them are reported, and the others are
-// paused.
+// TestRolloutPauses: pause reports the deployment that does not exist, and pauses the other deployment.
 func TestRolloutPauses(t *testing.T) {
 	k := rollClient("gardener")
 	out, err := rolled(t, k, &stepClock{now: planNow}, "pause", "md/none", "md/fleet")
 	if err == nil || out != "machinedeployment.machine.sapcloud.io/fleet paused\n" {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("pause md/none md/fleet: output %q, error %v", out, err)
 	}
 	var d v1alpha1.MachineDeployment
 	if err := k.Get(t.Context(), client.ObjectKey{Namespace: planSpace, Name: "fleet"}, &d); err != nil || !d.Spec.Paused {
-		t.Errorf("paused is %v, %v", d.Spec.Paused, err)
+		t.Errorf("spec.paused is %v, error %v; want true", d.Spec.Paused, err)
 	}
 }
 
-// TestRolloutChooses: by labels those of a namespace that have them, by files those that are named in them.
+// TestRolloutChooses: -l selects deployments in one namespace by their labels, -f selects the deployments in
+// manifests.
 func TestRolloutChooses(t *testing.T) {
 	const no = "No resources found in " + planSpace + " namespace.\n"
 	paused := func(names ...string) (out string) {
@@ -123,15 +123,15 @@ func TestRolloutChooses(t *testing.T) {
 	for _, c := range []struct {
 		args, prints, fails, because string
 	}{
-		{"md -l pool=a", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "both APIs have one with the label"},
-		{"machinedeployments.machine.sapcloud.io -l pool=a", paused("machine.sapcloud.io/other"), "", "the kind says the API"},
-		{"md -l pool=a --api openshift", paused("machine.openshift.io/other"), "", "and so does the flag"},
-		{"md -l pool=z", no, "", "no object has the label, which is no error to kubectl"},
-		{"md -l pool=a -n elsewhere", strings.Replace(no, planSpace, "elsewhere", 1), "", "they are in another namespace"},
-		{"-f testdata/rollout/pools.yaml", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "other objects of the file are left out"},
-		{"-f testdata/rollout/pools.yaml -l pool=z", no, "", "the labels are those of the stored objects"},
-		{"-R -f testdata/rollout", "", `unknown API "cluster.x-k8s.io"`, "folders are read"},
-		{"-f testdata/rollout/gone.yaml", paused("machine.sapcloud.io/other"), "machinedeployment/gone not found", "the error is reported, and the others are paused"},
+		{"md -l pool=a", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "both APIs have a deployment with the label"},
+		{"machinedeployments.machine.sapcloud.io -l pool=a", paused("machine.sapcloud.io/other"), "", "the kind names the API"},
+		{"md -l pool=a --api openshift", paused("machine.openshift.io/other"), "", "the flag names the API"},
+		{"md -l pool=z", no, "", "no object has the label: kubectl succeeds in this case"},
+		{"md -l pool=a -n elsewhere", strings.Replace(no, planSpace, "elsewhere", 1), "", "the deployments are in another namespace"},
+		{"-f testdata/rollout/pools.yaml", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "the command ignores other objects in the file"},
+		{"-f testdata/rollout/pools.yaml -l pool=z", no, "", "the selector applies to the labels of the stored objects"},
+		{"-R -f testdata/rollout", "", `unknown API "cluster.x-k8s.io"`, "the command reads folders"},
+		{"-f testdata/rollout/gone.yaml", paused("machine.sapcloud.io/other"), "machinedeployment/gone not found", "the command reports the error and pauses the other deployments"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var objects []client.Object
@@ -148,13 +148,14 @@ func TestRolloutChooses(t *testing.T) {
 			k := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).Build()
 			out, err := rolled(t, k, &stepClock{now: planNow}, append([]string{"pause"}, strings.Fields(c.args)...)...)
 			if out != c.prints || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
-				t.Errorf("pause %s (%s): %q, %v", c.args, c.because, out, err)
+				t.Errorf("pause %s (%s): output %q, error %v", c.args, c.because, out, err)
 			}
 		})
 	}
 }
 
-// TestRolloutStatusWatches: a line for each thing that is new, what it waits for where it stands still, and the end.
+// TestRolloutStatusWatches: status prints a line for each change of the progress, the message of the deployment if
+// the progress stops, and the end.
 func TestRolloutStatusWatches(t *testing.T) {
 	k := rollClient("gardener")
 	key := client.ObjectKey{Namespace: planSpace, Name: "fleet"}
@@ -184,16 +185,16 @@ func TestRolloutStatusWatches(t *testing.T) {
 	want := wait + "1 out of 3 new machines have been updated...\n  it says: 1 of 3 machines updated; a drain waits\n" +
 		wait + "2 of 3 updated machines are available...\nmachinedeployment \"fleet\" successfully rolled out\n"
 	if out, err := rolled(t, k, clock, "status", "md/fleet"); err != nil || out != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+		t.Errorf("error %v, output\n%s\nwant\n%s", err, out, want)
 	}
 
 	at(1, 2, 3, "a drain waits")
 	clock = &stepClock{now: planNow}
 	if _, err := rolled(t, k, clock, "status", "md/fleet", "--timeout=5s"); err == nil || !strings.Contains(err.Error(), "timed out waiting for the condition; it says: a drain waits") {
-		t.Errorf("after the timeout: %v", err)
+		t.Errorf("after the timeout: error %v", err)
 	}
 	if out, err := rolled(t, k, clock, "status", "md/fleet", "--watch=false"); err != nil || strings.Count(out, "\n") != 1 {
-		t.Errorf("one look: %q, %v", out, err)
+		t.Errorf("with --watch=false: output %q, error %v; want one line", out, err)
 	}
 	clock = &stepClock{now: planNow, step: func(int) {
 		if err := k.Delete(context.Background(), &v1alpha1.MachineDeployment{ObjectMeta: meta("fleet", nil)}); err != nil {
@@ -201,12 +202,12 @@ func TestRolloutStatusWatches(t *testing.T) {
 		}
 	}}
 	if _, err := rolled(t, k, clock, "status", "md/fleet"); err == nil || !strings.HasSuffix(err.Error(), "fleet has been deleted") && !strings.HasSuffix(err.Error(), "fleet is being deleted") {
-		t.Errorf("deleted meanwhile: %v", err)
+		t.Errorf("deleted during the watch: error %v", err)
 	}
 }
 
-// TestRolloutHistoryFits: the table fits into 80 columns, and loses nothing if it is not printed to a
-// terminal.
+// TestRolloutHistoryFits: the table fits into a terminal with 80 columns. The command also prints the table if the
+// output is not a terminal.
 func TestRolloutHistoryFits(t *testing.T) {
 	all := []steer.Revision{
 		{Number: 9, Set: "mill-worker-europe-west1-b-4f7d2", Cause: "bigger machines, as was asked for in the ticket of last Tuesday"},
@@ -219,6 +220,6 @@ func TestRolloutHistoryFits(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if out, err := rolled(t, rollClient("openshift"), &stepClock{now: planNow}, "history", "md/fleet"); err != nil || !strings.Contains(out, "\n1 * ") {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("without a terminal: output %q, error %v", out, err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// why has the arguments and flags of the command.
+// why has the flags of the command why. Other commands embed it.
 type why struct {
 	genericiooptions.IOStreams
 	config      *genericclioptions.ConfigFlags
@@ -31,7 +31,7 @@ type why struct {
 	tree, all   bool
 }
 
-// Why is the command that explains objects. program is the name of the program for users.
+// Why returns the command that explains objects. program is the name of the program for users.
 func Why(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return newWhy(streams).command(program)
 }
@@ -114,8 +114,8 @@ func (w *why) run(ctx context.Context, args []string) error {
 	return tell(w.Out, answer, p, now)
 }
 
-// question parses "machine/x", or "machine x" as kubectl does. Without arguments the question is about the
-// namespace, or about all namespaces.
+// question parses "machine/x", or "machine x" as kubectl does. Without arguments, the question is about the namespace
+// of -n or of the context, or with -A about all namespaces.
 func (w *why) question(args []string) (collect.Question, error) {
 	everywhere := w.all && len(args) == 0
 	if len(args) == 0 {
@@ -141,7 +141,8 @@ func (w *why) question(args []string) (collect.Question, error) {
 	return q, nil
 }
 
-// clusters connects to clusters as kubectl does. home is the namespace of the context.
+// clusters returns readers of the clusters that kubectl's flags and --target-kubeconfig name. home is the namespace
+// of the context.
 func (w *why) clusters() (c collect.Clusters, home string, err error) {
 	log.SetLogger(logr.Discard())
 	if c.Control, c.Target, err = connect.Readers(w.config, w.target); err != nil {
@@ -153,8 +154,8 @@ func (w *why) clusters() (c collect.Clusters, home string, err error) {
 	return c, home, nil
 }
 
-// tell prints the answer, with p if an output format is set. If there is nothing to explain, it prints that, and
-// the command fails.
+// tell prints a, with p if p is not nil. It returns ErrReported if no object or several objects have the name, or if
+// no object could be read.
 func tell(out io.Writer, a explain.Answer, p printers.ResourcePrinter, now time.Time) (err error) {
 	if p != nil {
 		err = p.PrintObj(Document(a.API, a.Kind, a), out)
@@ -167,7 +168,7 @@ func tell(out io.Writer, a explain.Answer, p printers.ResourcePrinter, now time.
 	return err
 }
 
-// tree returns the tree of the answer, which fits into the width of the terminal.
+// tree returns the tree of a, or "" if a has none. If out is a terminal, each line is narrower than the terminal.
 func tree(out io.Writer, a explain.Answer, now time.Time) string {
 	if a.Tree == nil {
 		return ""

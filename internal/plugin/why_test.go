@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// asked is a question with these flags.
+// asked returns the command why after it has parsed the flags.
 func asked(t *testing.T, flags ...string) *why {
 	t.Helper()
 	w := newWhy(genericiooptions.IOStreams{Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}})
@@ -52,19 +52,19 @@ func TestQuestion(t *testing.T) {
 			got, err := asked(t, test.flags...).question(test.args)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("%v: %v, want %s", test.args, err, test.err)
+					t.Errorf("%v: error %v, want %s", test.args, err, test.err)
 				}
 				return
 			}
 			if err != nil || got != test.want {
-				t.Errorf("%v: %+v %v, want %+v", test.args, got, err, test.want)
+				t.Errorf("%v: question %+v, error %v; want %+v", test.args, got, err, test.want)
 			}
 		})
 	}
 }
 
-// TestTell: an answer about an object is success, however bad it is; no
-// object is a failure, and both are printed.
+// TestTell: tell prints each answer. It succeeds if the answer is about one object, even in a bad state, and fails
+// otherwise.
 func TestTell(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	s := explain.Subject{Kind: "Machine", Name: "a"}
@@ -96,25 +96,25 @@ func TestTell(t *testing.T) {
 			}
 			var out bytes.Buffer
 			if err := tell(&out, test.answer, p, now); !errors.Is(err, test.want) {
-				t.Errorf("%s as %q: %v", test.answer.Sentence, output, err)
+				t.Errorf("%s with -o %q: error %v", test.answer.Sentence, output, err)
 			}
 			var got explain.Answer
 			if err := read(out.Bytes(), &got); err != nil || got.Sentence != test.answer.Sentence || got.State != test.answer.State {
-				t.Errorf("%s as %q: %v %s", test.answer.Sentence, output, err, out.String())
+				t.Errorf("%s with -o %q: error %v, output %s", test.answer.Sentence, output, err, out.String())
 			}
 		}
 	}
 	b := explain.Grow(explain.Answer{Subject: s, State: explain.Healthy, Reason: "Running"})
 	var out bytes.Buffer
 	if err := tell(&out, explain.Answer{Subject: s, Sentence: "It is.", Tree: &b}, nil, now); err != nil || !strings.HasSuffix(out.String(), "\n\nMachine a: Healthy (Running)\n") {
-		t.Errorf("with a tree: %v, %q", err, out.String())
+		t.Errorf("with a tree: error %v, output %q", err, out.String())
 	}
 	if _, err := asked(t, "-o", "xml").print.Printer(); err == nil || !strings.Contains(err.Error(), "json") {
-		t.Errorf("-o xml: %v, want the formats that there are", err)
+		t.Errorf("-o xml: error %v, want an error that lists the formats", err)
 	}
 }
 
-// plugged runs the plugin.
+// plugged runs the plugin with a command line.
 func plugged(t *testing.T, line ...string) (out, messages string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -122,40 +122,41 @@ func plugged(t *testing.T, line ...string) (out, messages string, code int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// TestPlugin: the plugin calls itself as people call it, and says what is wrong.
+// TestPlugin: the help has the name "kubectl machine" and the flags of kubectl. Without a kubeconfig, the error
+// message names --kubeconfig.
 func TestPlugin(t *testing.T) {
 	out, _, code := plugged(t, "/usr/bin/kubectl-machine", "why", "--help")
 	if code != 0 || !strings.Contains(out, "\n  kubectl machine why machine/") || !strings.Contains(out, "\n  kubectl machine why [<kind>/<name>] [flags]") {
-		t.Errorf("exit code %d, prints %s", code, out)
+		t.Errorf("exit code %d, output %s", code, out)
 	}
 	for _, flag := range []string{"--kubeconfig", "--context", "--namespace", "--as ", "--output", "--request-timeout"} {
 		if !strings.Contains(out, flag) {
-			t.Errorf("no flag %s, which kubectl has: %s", flag, out)
+			t.Errorf("the help lacks kubectl's flag %s: %s", flag, out)
 		}
 	}
 	t.Setenv("KUBECONFIG", "/nonexistent/kubeconfig")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	if _, messages, code := plugged(t, "kubectl-machine", "why", "machine/a"); code != 1 || !strings.HasPrefix(messages, "error: ") || !strings.Contains(messages, "--kubeconfig") {
-		t.Errorf("without a cluster: exit code %d, says %q", code, messages)
+		t.Errorf("without a cluster: exit code %d, messages %q", code, messages)
 	}
 }
 
-// TestCompletion: kinds and flags are completed without a cluster, and under the name
-// by which kubectl asks a plugin for completions.
+// TestCompletion: the plugin completes kinds and flags without a cluster, also under the name of the completer that
+// kubectl calls.
 func TestCompletion(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/nonexistent/kubeconfig")
 	for _, test := range []struct {
 		reason, want string
 		line         []string
 	}{
-		{"health checks are a kind", "machinehealthcheck/\n", []string{"kubectl-machine", "__complete", "why", "machineh"}},
-		{"classes are a kind", "machineclass/\n", []string{"kubectl-machine", "__complete", "why", "machinec"}},
-		{"a kind is followed by a name", "machineset/\n", []string{"kubectl-machine", "__complete", "why", "machines"}},
-		{"kubectl asks under another name", "machineset/\n", []string{"/usr/bin/kubectl_complete-machine", "why", "machines"}},
-		{"the commands there are", "why", []string{"kubectl_complete-machine", "w"}},
-		{"the APIs by their short names", "\nopenshift\n", []string{"kubectl_complete-machine", "why", "--api", ""}},
-		{"the formats of answers", "jsonpath", []string{"kubectl_complete-machine", "why", "-o", "json"}},
-		{"names cannot be offered, and that is no failure", ":4\n", []string{"kubectl_complete-machine", "why", "machine/a"}},
+		{"a prefix of the kind machinehealthcheck", "machinehealthcheck/\n", []string{"kubectl-machine", "__complete", "why", "machineh"}},
+		{"a prefix of the kind machineclass", "machineclass/\n", []string{"kubectl-machine", "__complete", "why", "machinec"}},
+		{"a slash follows the kind", "machineset/\n", []string{"kubectl-machine", "__complete", "why", "machines"}},
+		{"kubectl calls the completer", "machineset/\n", []string{"/usr/bin/kubectl_complete-machine", "why", "machines"}},
+		{"the names of commands", "why", []string{"kubectl_complete-machine", "w"}},
+		{"the short names of APIs", "\nopenshift\n", []string{"kubectl_complete-machine", "why", "--api", ""}},
+		{"the output formats", "jsonpath", []string{"kubectl_complete-machine", "why", "-o", "json"}},
+		{"without a cluster, the completer offers no names and succeeds", ":4\n", []string{"kubectl_complete-machine", "why", "machine/a"}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			if out, messages, code := plugged(t, test.line...); code != 0 || !strings.Contains(out, test.want) {

@@ -1,4 +1,4 @@
-// Package flagspage holds docs/reference/flags.md to the flags that programs have.
+// Package flagspage checks that docs/reference/flags.md lists the flags of the programs.
 package flagspage
 
 import (
@@ -28,15 +28,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/termination/handler"
 )
 
-// programOf is one that runs in clusters, or on a person's machine.
+// programOf is a program that runs in clusters or on a user's computer.
 type programOf struct {
 	name    string
 	command func() *cobra.Command
-	// like is the program whose flags it has too; empty: none.
+	// like is a program whose flags this program has, too. It may be empty.
 	like string
 }
 
-// controllers have most of their flags in common.
+// controllers returns the controllers, which share most of their flags.
 func controllers() []programOf {
 	return []programOf{
 		{"machine-controller-manager", setprograms.ControllerManager, ""},
@@ -58,7 +58,7 @@ func others() []programOf {
 	}
 }
 
-// looks are the commands of the kubectl plugin, which millwright has too.
+// looks returns the commands of the kubectl plugin. millwright has the same commands.
 func looks() *cobra.Command {
 	const name = "kubectl machine"
 	c := &cobra.Command{Use: "kubectl-machine", Short: "millwright has the same commands. The commands also take kubectl's flags: `kubectl options`", Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name}}
@@ -67,7 +67,8 @@ func looks() *cobra.Command {
 	return c
 }
 
-// ours are flags of Kubernetes in our words: those of logging of its components, and what kubectl prints.
+// ours has Millwright's descriptions of flags that Kubernetes defines: the flags for logging, and --output of
+// kubectl.
 var ours = map[string]string{
 	"v":                         "log level: 0 for changes, 1 for retries too, higher for debugging. You can change it while the process runs",
 	"vmodule":                   "another `--v` for some files: `file=3,other*=2`",
@@ -81,7 +82,7 @@ var ours = map[string]string{
 	"output": "`json`, `yaml`, `jsonpath=…` or another format of `kubectl`; without it text for people",
 }
 
-// foreign are flags of kubectl that the plugin takes, and does not explain.
+// foreign returns the flags of kubectl that the plugin accepts and the page does not explain.
 func foreign() map[string]bool {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	genericclioptions.NewConfigFlags(true).AddFlags(fs)
@@ -90,10 +91,10 @@ func foreign() map[string]bool {
 	return out
 }
 
-// entry is a row.
+// entry is a row of a table.
 type entry struct{ flag, preset, meaning string }
 
-// entriesOf are the flags of a command that people see, and the names of the hidden ones.
+// entriesOf returns the visible flags of a command, and the names of its hidden flags. It omits the flags in theirs.
 func entriesOf(c *cobra.Command, theirs map[string]bool) (shown []entry, hidden []string) {
 	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		switch {
@@ -129,7 +130,7 @@ func meaning(f *pflag.Flag) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`).Replace(strings.Join(strings.Fields(text), " "))
 }
 
-// common are the entries that all have.
+// common returns the entries that all lists have.
 func common(all [][]entry) (out []entry) {
 	for _, e := range all[0] {
 		if !slices.ContainsFunc(all, func(some []entry) bool { return !slices.Contains(some, e) }) {
@@ -172,7 +173,7 @@ const sharedText = `
 instead of hyphens. The defaults of addresses and APIs depend on the name of a program, because some programs have the names of programs of the originals.
 `
 
-// page is the whole text.
+// page returns the text of the page.
 func page() string {
 	var b strings.Builder
 	b.WriteString(headText)
@@ -203,7 +204,7 @@ func page() string {
 	return b.String()
 }
 
-// logs are the flags of logging.
+// logs returns the flags for logging.
 func logs() []entry {
 	c := &cobra.Command{}
 	run.AddLogFlags(c.Flags())
@@ -211,13 +212,14 @@ func logs() []entry {
 	return shown
 }
 
-// called makes a program's command as if it had been called by its name.
+// called returns the command of a program as if the program ran under its name.
 func called(p programOf) *cobra.Command {
 	os.Args = []string{p.name}
 	return p.command()
 }
 
-// section is what a command has of its own, and its commands. What several of these take is described once, before them.
+// section writes a section about the command c: the flags in own, and its commands. It lists a flag that several
+// commands share once, before the commands.
 func section(b *strings.Builder, c *cobra.Command, title string, own []entry) {
 	fmt.Fprintf(b, "\n%s\n", title)
 	if c.Short != "" {
@@ -259,7 +261,7 @@ func sorted(all []entry) []entry {
 	return all
 }
 
-// shownBelow are the commands below one that people see, at any depth.
+// shownBelow returns the visible commands below c, at any depth.
 func shownBelow(c *cobra.Command) (out []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		switch {
@@ -276,7 +278,7 @@ func isLook(name string) bool {
 	return slices.ContainsFunc(looks().Commands(), func(c *cobra.Command) bool { return c.Name() == name })
 }
 
-// TestPage: the page has the flags of the programs. With UPDATE_GOLDEN set it is written anew.
+// TestPage: the page lists the flags of the programs. With UPDATE_GOLDEN, the test writes the page.
 func TestPage(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("MILLWRIGHT_HOME", "")
@@ -294,28 +296,28 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(have)); diff != "" {
-		t.Errorf("%s is not what the programs have: UPDATE_GOLDEN=1 go test ./cmd/internal/flagspage (-want +have):\n%s", file, diff)
+		t.Errorf("%s does not list the flags of the programs: run UPDATE_GOLDEN=1 go test ./cmd/internal/flagspage (-want +have):\n%s", file, diff)
 	}
 }
 
-// TestLoggingInOurWords: every flag of logging that people see has words of ours, and there are no others.
+// TestLoggingInOurWords: ours describes each visible flag for logging, and no flag that does not exist.
 func TestLoggingInOurWords(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	run.AddLogFlags(fs)
 	seen := map[string]bool{}
 	fs.VisitAll(func(f *pflag.Flag) {
 		if seen[f.Name] = true; !f.Hidden && f.Deprecated == "" && ours[f.Name] == "" {
-			t.Errorf("--%s has no words: %s", f.Name, f.Usage)
+			t.Errorf("ours does not describe --%s: %s", f.Name, f.Usage)
 		}
 	})
 	for name := range ours {
 		if !seen[name] && name != "output" {
-			t.Errorf("there is no flag --%s", name)
+			t.Errorf("ours describes --%s, which does not exist", name)
 		}
 	}
 }
 
-// TestCommon: what differs in anything is not common.
+// TestCommon: entries that differ in any field are not common.
 func TestCommon(t *testing.T) {
 	a, b := entry{"`--a`", "", "A."}, entry{"`--b`", "`1`", "B."}
 	other := entry{b.flag, "`2`", b.meaning}
@@ -323,6 +325,6 @@ func TestCommon(t *testing.T) {
 		t.Errorf("common: %v", got)
 	}
 	if got := less([]entry{a, b}, []entry{a}); !slices.Equal(got, []entry{b}) {
-		t.Errorf("what is left: %v", got)
+		t.Errorf("remaining entries: %v", got)
 	}
 }

@@ -1,5 +1,6 @@
-// Package kubemarkcontroller is the program machine-controller-kubemark. It keeps machines whose instances are hollow
-// nodes: real kubelets over a fake runtime, nodes played by kwok, or memory.
+// Package kubemarkcontroller returns the program machine-controller-kubemark, the machine controller for hollow
+// nodes. An instance is a real kubelet with a fake container runtime, a node that kwok simulates, or an entry in
+// memory.
 package kubemarkcontroller
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// Command is the program as a command.
+// Command returns the program as a command.
 func Command() *cobra.Command {
 	var c kubemark.Config
 	var f faults
@@ -39,7 +40,7 @@ func Command() *cobra.Command {
 	})
 }
 
-// haltCommand ends the processes of hollow instances.
+// haltCommand returns the command that ends the processes of hollow instances.
 func haltCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{

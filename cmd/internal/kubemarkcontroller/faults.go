@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// faults come upon the provider by chance, for tests of whole processes.
+// faults lets provider calls fail at random, for tests of whole processes.
 type faults struct {
 	seed uint64
 	rate float64
@@ -24,8 +24,8 @@ func (f *faults) addFlags(fs *pflag.FlagSet) {
 	}
 }
 
-// wrap brings the faults upon p. Of the calls that change something and fail,
-// half have taken effect: what is lost is the reply.
+// wrap returns p with the faults. Half of the failed Create and Delete calls have taken effect, because only their
+// reply is lost.
 func (f *faults) wrap(p provider.Provider, clk clock.Clock) provider.Provider {
 	if f.rate == 0 {
 		return p

@@ -16,8 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// record writes down the provider's calls, for tests that judge a run by its
-// history.
+// record logs the provider calls, for tests that check the history of a run.
 type record struct{ path string }
 
 func (r *record) addFlags(fs *pflag.FlagSet) {
@@ -25,8 +24,7 @@ func (r *record) addFlags(fs *pflag.FlagSet) {
 	_ = fs.MarkHidden("call-log")
 }
 
-// entry is one line: a call before it is made, or what came of it. A call
-// without a reply is one whose process was killed.
+// entry is one line: the start or the result of a call. If a call has no result, its process was killed.
 type entry struct {
 	At      time.Time `json:"at"`
 	What    string    `json:"what"`
@@ -38,12 +36,12 @@ type entry struct {
 	Error   string    `json:"error,omitempty"`
 }
 
-// wrap has the calls of p written down.
+// wrap returns p with a log of its calls. Without a path, it returns p.
 func (r *record) wrap(p provider.Provider, clk clock.Clock) (provider.Provider, error) {
 	if r.path == "" {
 		return p, nil
 	}
-	// Each line is written by one call, which other processes do not divide.
+	// One write appends each line, so that the lines of several processes do not mix.
 	file, err := os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of calls: %w", err)

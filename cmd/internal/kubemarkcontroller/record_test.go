@@ -13,7 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// TestRecord: each call has a line before it is made and one with what came of it, of several processes in one file.
+// TestRecord: the file has a line for the start of each call and a line for its result. Several processes can write
+// to one file.
 func TestRecord(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "calls")
 	inner, err := kubemark.New(kubemark.Config{})
@@ -31,7 +32,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.Create(t.Context(), provider.Ref{UID: "1", Name: "a"}, provider.Want{}); err == nil {
-			t.Fatal("an instance is made without a spec")
+			t.Fatal("Create succeeds without a spec")
 		}
 		if _, err := s.Find(t.Context(), provider.Ref{UID: "1", Name: "a"}); err != nil {
 			t.Fatal(err)
@@ -48,7 +49,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e.At.IsZero() || e.ID == "" || e.Cluster != "blue" || e.UID != "1" || e.Machine != "a" {
-			t.Errorf("line %s does not say which call of which machine it is about, or when", line)
+			t.Errorf("line %s lacks the time, the call or the machine", line)
 		}
 		said = append(said, e.What+" "+e.Verb+map[bool]string{true: " failed"}[e.Error != ""])
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// TestAdmitters: each infrastructure of sections 6.3 to 6.7 of the notes, and those of which there are no notes on rules, has its rules, and lets its fields be told from unknown ones.
+// TestAdmitters: each infrastructure of sections 6.3 to 6.7 of the notes has rules, and so have the infrastructures
+// without such notes. The rules detect unknown fields.
 func TestAdmitters(t *testing.T) {
 	all := admitters()
-	bare := []string{"BareMetal", "KubeVirt", "Libvirt", "OpenStack"} // for which the originals have no rules, but ours have warnings
+	bare := []string{"BareMetal", "KubeVirt", "Libvirt", "OpenStack"} // the originals have no rules for these infrastructures; Millwright only warns
 	for _, name := range []string{"AWS", "Azure", "BareMetal", "GCP", "KubeVirt", "Libvirt", "Nutanix", "OpenStack", "PowerVS", "VSphere"} {
 		a := all[name]
 		if a == nil {
@@ -24,24 +25,24 @@ func TestAdmitters(t *testing.T) {
 		}
 		empty := admit.Request{Spec: []byte(`{}`), Path: field.NewPath("providerSpec")}
 		if _, faults := a.Admit(empty); (len(faults) == 0) != slices.Contains(bare, name) {
-			t.Errorf("%s: an empty spec has the faults %v", name, faults)
+			t.Errorf("%s: the faults of an empty spec are %v", name, faults)
 		}
 		if kind := a.Kinds()[0].Kind; !strings.HasPrefix(strings.ToLower(kind), strings.ToLower(name)) {
 			t.Errorf("%s has the rules of %s", name, kind)
 		}
 		shaper, ok := a.(admit.SpecShaper)
 		if !ok {
-			t.Errorf("%s knows no unknown fields", name)
+			t.Errorf("%s does not detect unknown fields", name)
 			continue
 		}
 		known := cmp.Or(map[string]string{
 			"Libvirt": `"ignition": {"userDataSecret": "a"}`, "BareMetal": `"userData": {"name": "a"}`,
 		}[name], `"userDataSecret": {"name": "a"}`)
 		if err := kit.DecodeStrict([]byte(`{`+known+`, "nothing": 1}`), shaper.SpecShape()); err == nil || !strings.Contains(err.Error(), "nothing") || strings.Contains(err.Error(), "userDataSecret") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want one about the field nothing", name, err)
 		}
 	}
 	if names := len(all); names != 10 {
-		t.Errorf("%d infrastructures: test the one that came", names)
+		t.Errorf("%d infrastructures: add the new one to this test", names)
 	}
 }

@@ -1,4 +1,5 @@
-// Package setprograms has the programs of sets and deployments, whose webhooks have the rules of all infrastructures.
+// Package setprograms returns the programs with the controllers of sets and deployments. Their webhooks have the
+// rules of all infrastructures.
 package setprograms
 
 import (
@@ -18,14 +19,14 @@ import (
 	vsphere "github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
-// SetController is the program machineset-controller as a command.
+// SetController returns the program machineset-controller as a command.
 func SetController() *cobra.Command { return program.SetController(admitters()).Command() }
 
-// ControllerManager is the program machine-controller-manager as a command.
+// ControllerManager returns the program machine-controller-manager as a command.
 func ControllerManager() *cobra.Command { return program.ControllerManager(admitters()).Command() }
 
-// admitters are those of the infrastructures whose specs are judged as they are written, as Infrastructure
-// objects spell them.
+// admitters returns the admission rules for provider specs, by the name of the infrastructure in Infrastructure
+// objects.
 func admitters() map[string]admit.Admitter {
 	return map[string]admit.Admitter{
 		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "BareMetal": metal3.Admitter{}, "GCP": gcp.Admitter{}, "KubeVirt": kubevirt.Admitter{},

@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 		"md.v1alpha1.machine.sapcloud.io/mill": {Kind: "MachineDeployment", Name: "mill", API: provider.Gardener},
 	} {
 		if got, err := collect.Parse(arg); err != nil || got != want {
-			t.Errorf("%s: got %+v %v, want %+v", arg, got, err, want)
+			t.Errorf("%s: question %+v, error %v; want %+v", arg, got, err, want)
 		}
 	}
 	for arg, want := range map[string]string{
@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 	} {
 		t.Run(arg, func(t *testing.T) {
 			if _, err := collect.Parse(arg); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", arg, err, want)
+				t.Errorf("%s: error %v, want %s", arg, err, want)
 			}
 		})
 	}
@@ -51,7 +51,7 @@ func ask(t *testing.T, c client.Reader, q collect.Question) (explain.Answer, err
 	return collect.Ask(t.Context(), now, collect.Clusters{Control: c, Target: c}, q)
 }
 
-// TestOneAPIOnly: an API that is not installed is no trouble.
+// TestOneAPIOnly: an API that is not installed causes no error and no gap.
 func TestOneAPIOnly(t *testing.T) {
 	missing := func(what string) error {
 		if strings.HasPrefix(what, "*v1alpha1.") {
@@ -62,15 +62,16 @@ func TestOneAPIOnly(t *testing.T) {
 	c := cluster(t, missing, openshiftMachine("Running", time.Hour, withNodeO), node("True", "", "", time.Hour))
 	a, err := ask(t, c, collect.Question{Kind: "Machine", Name: "mill-a-x"})
 	if err != nil || a.State != explain.Healthy || len(a.Gaps) > 0 {
-		t.Errorf("got %+v, %v", a, err)
+		t.Errorf("answer %+v, error %v", a, err)
 	}
 }
 
-// TestUnreachable: if an API server does not answer, that does not mean that an object does not exist.
+// TestUnreachable: if an API server does not answer, Ask fails or the answer has a gap. Ask does not answer that the
+// object does not exist.
 func TestUnreachable(t *testing.T) {
 	c := cluster(t, func(string) error { return errors.New("connection refused") })
 	if _, err := ask(t, c, collect.Question{Kind: "Machine", Name: "mill-a-x"}); err == nil || !strings.Contains(err.Error(), "connection refused") {
-		t.Errorf("got %v, want that it cannot be reached", err)
+		t.Errorf("error %v, want that the API server cannot be reached", err)
 	}
 	half := func(what string) error {
 		if strings.HasPrefix(what, "*v1alpha1.") {
@@ -81,11 +82,11 @@ func TestUnreachable(t *testing.T) {
 	c = cluster(t, half, openshiftMachine("Running", time.Hour, withNodeO), node("True", "", "", time.Hour))
 	a, err := ask(t, c, collect.Question{Kind: "Machine", Name: "mill-a-x"})
 	if err != nil || a.State != explain.Healthy || len(a.Gaps) != 1 || !strings.Contains(a.Gaps[0], "conversion webhook failed") {
-		t.Errorf("got %+v %v, want an answer that names what was not seen", a, err)
+		t.Errorf("answer %+v, error %v; want an answer with a gap", a, err)
 	}
 }
 
-// narrow refuses listings across namespaces.
+// narrow refuses to list objects in all namespaces.
 type narrow struct{ client.Reader }
 
 func (n narrow) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
@@ -97,50 +98,48 @@ func (n narrow) List(ctx context.Context, l client.ObjectList, opts ...client.Li
 	return n.Reader.List(ctx, l, opts...)
 }
 
-// TestOwnNamespaceOnly: who may not read all namespaces gets an answer about his
-// own, and evidence from there.
+// TestOwnNamespaceOnly: a user who may not read all namespaces gets answers and evidence from the home namespace.
 func TestOwnNamespaceOnly(t *testing.T) {
 	c := narrow{cluster(t, nil, gardenerMachine("", 10*time.Second), class, kept(t, provider.Gardener, "gone", "u"))}
 	a, err := ask(t, c, collect.Question{Kind: "Machine", Name: "mill-b-y", Home: ns})
 	if err != nil || a.State != explain.Progressing || a.Namespace != ns {
-		t.Errorf("got %+v %v, want the machine of the own namespace", a, err)
+		t.Errorf("answer %+v, error %v; want the machine in the home namespace", a, err)
 	}
 	a, err = ask(t, c, collect.Question{Kind: "Machine", Name: "gone", Home: ns})
 	if err != nil || a.State != explain.Gone {
-		t.Errorf("got %+v %v, want the evidence of the own namespace", a, err)
+		t.Errorf("answer %+v, error %v; want the evidence in the home namespace", a, err)
 	}
 	a, err = ask(t, c, collect.Question{Kind: "Machine", Name: "mill-b-y", Home: "elsewhere"})
 	if err != nil || a.State != explain.Unknown {
-		t.Errorf("got %+v %v, want that it is not there", a, err)
+		t.Errorf("answer %+v, error %v; want not found", a, err)
 	}
 }
 
-// TestNamespaces: one name in two namespaces is ambiguous until one is said.
+// TestNamespaces: a name that two namespaces have is ambiguous unless the question has a namespace.
 func TestNamespaces(t *testing.T) {
 	other := openshiftMachine("Provisioning", time.Minute, func(m *machinev1.Machine) { m.Namespace = "green" })
 	c := cluster(t, nil, openshiftMachine("Running", time.Hour, withNodeO), other, node("True", "", "", time.Hour))
 	a, err := ask(t, c, collect.Question{Kind: "Machine", Name: "mill-a-x"})
 	if err != nil || a.State != explain.Ambiguous || !strings.Contains(a.Next, "-n ") {
-		t.Errorf("got %+v %v, want to be asked for the namespace", a, err)
+		t.Errorf("answer %+v, error %v; want a next step with -n", a, err)
 	}
 	a, err = ask(t, c, collect.Question{Kind: "Machine", Name: "mill-a-x", Namespace: "green"})
 	if err != nil || a.State != explain.Progressing || a.Namespace != "green" {
-		t.Errorf("got %+v %v, want the machine of green", a, err)
+		t.Errorf("answer %+v, error %v; want the machine in namespace green", a, err)
 	}
 }
 
-// TestEvidenceOfAnother: evidence of an earlier machine of the same name is not
-// taken for that of the living one.
+// TestEvidenceOfAnother: the answer about a machine has no evidence of an earlier machine with the same name.
 func TestEvidenceOfAnother(t *testing.T) {
 	c := cluster(t, nil, class, gardenerMachine("Failed", time.Hour), kept(t, provider.Gardener, "mill-b-y", "uid-earlier"))
 	a, err := ask(t, c, collect.Question{Kind: "Machine", Name: "mill-b-y"})
 	if err != nil || a.State != explain.Failed || a.Evidence != nil {
-		t.Errorf("got %+v %v, want no evidence", a, err)
+		t.Errorf("answer %+v, error %v; want no evidence", a, err)
 	}
 }
 
-// TestNamesAreListedByAPI: two APIs have the same kinds, of which kubectl shows
-// those of one where none is said.
+// TestNamesAreListedByAPI: the next step names the kind with each API. Without an API, kubectl lists the kind of only
+// one API.
 func TestNamesAreListedByAPI(t *testing.T) {
 	for kind, want := range map[string]string{
 		"Machine": "`kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io`", "MachineClass": "`kubectl get machineclasses.machine.sapcloud.io`",
@@ -148,14 +147,14 @@ func TestNamesAreListedByAPI(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			a, err := ask(t, cluster(t, nil), collect.Question{Kind: kind, Name: "none"})
 			if err != nil || !strings.Contains(a.Next, want) {
-				t.Errorf("%s: next %q, %v; want %s", kind, a.Next, err, want)
+				t.Errorf("%s: next %q, error %v; want %s", kind, a.Next, err, want)
 			}
 		})
 	}
 }
 
-// TestNames: what a shell completes is what there is, of one API or of both, and
-// nothing where it cannot be read.
+// TestNames: a shell completes the names of existing objects, of one API or both. It completes no name if the names
+// cannot be read.
 func TestNames(t *testing.T) {
 	c := cluster(t, nil, openshiftMachine("Running", time.Hour), gardenerMachine("Running", time.Hour), class, check("workers"), openshiftSet(1, 1, 1), gardenerDeployment(), node("True", "", "", time.Hour), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 	for _, test := range []struct {
@@ -169,12 +168,12 @@ func TestNames(t *testing.T) {
 		{"a health check", collect.Question{Kind: "MachineHealthCheck"}, []string{"workers"}},
 		{"a set", collect.Question{Kind: "MachineSet"}, []string{"mill-a"}},
 		{"a deployment", collect.Question{Kind: "MachineDeployment"}, []string{"mill"}},
-		{"a node is in no namespace", collect.Question{Kind: "Node", Namespace: "green"}, []string{"n-1"}},
+		{"a node has no namespace", collect.Question{Kind: "Node", Namespace: "green"}, []string{"n-1"}},
 		{"a namespace", collect.Question{Kind: "Namespace"}, []string{ns}},
 		{"another namespace", collect.Question{Kind: "Machine", Namespace: "green"}, nil},
 	} {
 		if got := collect.Names(t.Context(), collect.Clusters{Control: c, Target: c}, test.q); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", test.reason, got, test.want)
+			t.Errorf("%s: names %v, want %v", test.reason, got, test.want)
 		}
 	}
 	if got := collect.Namespaces(t.Context(), c); !slices.Equal(got, []string{ns}) {
@@ -183,6 +182,6 @@ func TestNames(t *testing.T) {
 	refuse := func(string) error { return errors.New("no") }
 	mute := cluster(t, refuse, class)
 	if got := collect.Names(t.Context(), collect.Clusters{Control: mute, Target: mute}, collect.Question{Kind: "Machine"}); got != nil {
-		t.Errorf("%v, of a cluster that tells nothing", got)
+		t.Errorf("names %v of an unreadable cluster, want none", got)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// checks are the health checks that select a machine of the API. A cluster without the kind has none. Each
-// judges the machine by the stored objects.
+// checks returns the health checks that select the machine o of the API, each with its verdict from the stored
+// objects. A cluster without the kind has no health checks.
 func (l *look) checks(ctx context.Context, api string, o client.Object, n *corev1.Node) (out []explain.HealthCheck) {
 	var list lenient.MachineHealthCheckList
 	err := l.Control.List(ctx, &list, client.InNamespace(o.GetNamespace()))
@@ -38,7 +38,7 @@ func (l *look) checks(ctx context.Context, api string, o client.Object, n *corev
 	return out
 }
 
-// among is the API of the machines that a check selects.
+// among returns the API of the machines that a health check selects.
 func among(c client.Object) string {
 	return cmp.Or(c.GetAnnotations()[dialect.MachineAPIAnnotation], subject(c).API)
 }

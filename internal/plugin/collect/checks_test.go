@@ -15,11 +15,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// silent is a node that has not reported for a while.
+// silent is a node whose kubelet has not posted its status for 4 minutes.
 var silent = node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute)
 
-// check is a health check that is content and selects every machine of the
-// namespace.
+// check returns a health check that reports no problem and selects every machine in the namespace.
 func check(name string, edits ...func(*lenient.MachineHealthCheck)) *lenient.MachineHealthCheck {
 	c := &lenient.MachineHealthCheck{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	c.Spec.UnhealthyConditions = []lenient.UnhealthyCondition{{Type: "Ready", Status: "Unknown", Timeout: "5m"}}
@@ -30,7 +29,7 @@ func check(name string, edits ...func(*lenient.MachineHealthCheck)) *lenient.Mac
 	return c
 }
 
-// saysC lets a check have a condition that is False.
+// saysC gives a health check a condition with the status False.
 func saysC(kind, reason, message string) func(*lenient.MachineHealthCheck) {
 	return func(c *lenient.MachineHealthCheck) {
 		said := machinev1.Condition{Type: machinev1.ConditionType(kind), Status: "False", Reason: reason, Message: message, LastTransitionTime: ago(3 * time.Minute)}
@@ -41,7 +40,7 @@ func saysC(kind, reason, message string) func(*lenient.MachineHealthCheck) {
 	}
 }
 
-// A cluster without the kind has no checks; one that does not tell of them leaves
+// TestChecksNotRead: a cluster without the kind has no health checks. If health checks cannot be read, the answer has
 // a gap.
 func TestChecksNotRead(t *testing.T) {
 	for _, c := range []struct {
@@ -50,7 +49,7 @@ func TestChecksNotRead(t *testing.T) {
 		gaps   int
 	}{
 		{"the kind is not installed", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "MachineHealthCheck"}}, 0},
-		{"it may not be read", errors.New("user jane may not"), 1},
+		{"the user may not read health checks", errors.New("user jane may not"), 1},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			refuse := func(what string) error {
@@ -61,7 +60,7 @@ func TestChecksNotRead(t *testing.T) {
 			}
 			a, err := ask(t, cluster(t, refuse, append(atWork(), openshiftMachine("Running", 5*time.Hour, withNodeO), silent)...), collect.Question{Kind: "Machine", Name: "mill-a-x"})
 			if err != nil || len(a.Gaps) != c.gaps || !strings.Contains(a.Next, "without a health check") {
-				t.Errorf("%s: gaps %q, next %q, %v", c.reason, a.Gaps, a.Next, err)
+				t.Errorf("%s: gaps %q, next %q, error %v", c.reason, a.Gaps, a.Next, err)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// machines are the machines of both APIs in all namespaces.
+// machines returns the machines of both APIs in all namespaces.
 func (l *look) machines(ctx context.Context) (out []client.Object) {
 	for _, k := range kindsOf(Question{Kind: "Machine"}) {
 		list, err := l.listed(ctx, k, "")
@@ -27,7 +27,7 @@ func (l *look) machines(ctx context.Context) (out []client.Object) {
 	return out
 }
 
-// ofNode explains a node by its machine.
+// ofNode explains a node with the facts about its machine.
 func (l *look) ofNode(ctx context.Context, n *corev1.Node) explain.Answer {
 	for _, o := range l.machines(ctx) {
 		v := machineOf(o).View
@@ -39,7 +39,8 @@ func (l *look) ofNode(ctx context.Context, n *corev1.Node) explain.Answer {
 	return explain.Node(l.now, subject(n), n, nil, texts(l.gaps))
 }
 
-// leftover returns a node whose annotation names a machine that no longer exists, or nil.
+// leftover returns the node of a machine that no longer exists, or nil. The node has an annotation or a label with
+// the machine's name, or has that name itself.
 func leftover(ctx context.Context, l *look, q Question) *corev1.Node {
 	nodes, _ := l.nodes(ctx)
 	for _, n := range nodes {
@@ -52,12 +53,12 @@ func leftover(ctx context.Context, l *look, q Question) *corev1.Node {
 	return nil
 }
 
-// theirs reports whether a node shows the machine's provider ID, or is marked as the machine's.
+// theirs reports whether a node has the machine's provider ID, or an annotation with the machine's name.
 func theirs(namespace, name, providerID string, n *corev1.Node) bool {
 	return providerID != "" && n.Spec.ProviderID == providerID || n.Annotations[node.MachineAnnotation] == namespace+"/"+name
 }
 
-// request explains a certificate request, by the approver's rules for its machine.
+// request explains a certificate request. If a machine may have sent the request, the approver's rules apply.
 func (l *look) request(ctx context.Context, r *certificatesv1.CertificateSigningRequest) explain.Answer {
 	f := explain.RequestFacts{Subject: subject(r), Request: status.Request(r, approval.Decision{})}
 	for _, c := range r.Status.Conditions {
@@ -81,7 +82,7 @@ func (l *look) request(ctx context.Context, r *certificatesv1.CertificateSigning
 	return explain.Requested(l.now, f)
 }
 
-// asks reports whether the request is, or may be, from the machine's kubelet.
+// asks reports whether the machine's kubelet sent the request, or may have sent it.
 func asks(r *certificatesv1.CertificateSigningRequest, f *explain.MachineFacts) bool {
 	names := []string{f.View.Recorded.NodeName}
 	for _, a := range f.View.Recorded.Addresses {

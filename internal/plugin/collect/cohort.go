@@ -16,20 +16,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// Cohort is a health check with the machines that it selects, and the plan of its controller for the stored objects.
-// The controller also knows how long it has observed each machine, and how well it is connected.
+// Cohort has a health check, the machines that it selects, and its controller's plan for the stored objects. The
+// controller also knows how long it has observed each machine, and how good its connection is.
 type Cohort struct {
 	// API is the group of the machines.
 	API      string
 	Check    health.Check
 	Machines []*health.Judged
 	Plan     health.Plan
-	// Past are the remediations that the controller has recorded, the oldest first.
+	// Past has the remediations that the controller has recorded, the oldest first.
 	Past []health.Past
 }
 
-// cohort judges the machines of a health check; nil if machines or nodes cannot be read: a machine whose node was not
-// read is not unhealthy.
+// cohort judges the machines of a health check. It returns nil if machines or nodes cannot be read: an unread node
+// does not make its machine unhealthy.
 func cohort(ctx context.Context, l *look, c *lenient.MachineHealthCheck) *Cohort {
 	api, served := apis.Of(among(c))
 	if !served {
@@ -66,7 +66,7 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// target has the facts about the cluster of the nodes, from all machines of the API that may be read.
+// target returns the facts about the target cluster, from all machines of the API that the user may read.
 func target(ctx context.Context, l *look, api apis.API, nodes map[string]*corev1.Node) (c health.Cluster) {
 	uid, err := identity(ctx, l)
 	if err != nil {
@@ -87,7 +87,7 @@ func target(ctx context.Context, l *look, api apis.API, nodes map[string]*corev1
 	return c
 }
 
-// identity is the identity of the cluster that machines join; empty if the user may not read it.
+// identity returns the UID of the target cluster, or "" if the user may not read it.
 func identity(ctx context.Context, l *look) (string, error) {
 	return once(l, "identity", func() (string, error) {
 		return (&node.Identity{Live: l.Target, Clock: clock.RealClock{}}).UID(ctx, 0)

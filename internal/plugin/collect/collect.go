@@ -1,5 +1,5 @@
-// Package collect reads from clusters the facts for package explain. It only reads, and each object by
-// itself: an object that the user may not read is a gap in the answer.
+// Package collect reads facts from clusters for package explain. It writes nothing. If the user may not read an
+// object, the answer has a gap.
 package collect
 
 import (
@@ -25,19 +25,19 @@ import (
 
 // Question is a user's question.
 type Question struct {
-	// Kind is "Machine", or another of [kinds]; API is empty if the user did not name one.
+	// Kind is one of [kinds], such as "Machine". API is empty if the user did not name an API.
 	API, Kind, Name string
-	// Namespace is the requested one, else empty: all are searched. Home is the namespace of a user who may
-	// not search all.
+	// Namespace is the requested namespace; empty means all namespaces. Home is the namespace to search if the user
+	// may not list all namespaces.
 	Namespace, Home string
-	// Everywhere asks about all namespaces together; Kind is "Namespace", and Name is the name of the
-	// cluster.
+	// Everywhere means that the question is about all namespaces. Kind is then "Namespace", and Name is the name of
+	// the cluster.
 	Everywhere bool
-	// Tree also requests the objects that the object has created.
+	// Tree requests the sets and machines below the object, too.
 	Tree bool
 }
 
-// kinds are the names of kinds, as kubectl knows them.
+// kinds has the kinds, by the names and short names that kubectl accepts.
 var kinds = map[string]string{
 	"machine": "Machine", "machines": "Machine", "ma": "Machine",
 	"machineset": "MachineSet", "machinesets": "MachineSet", "ms": "MachineSet",
@@ -50,7 +50,7 @@ var kinds = map[string]string{
 	"namespace": "Namespace", "namespaces": "Namespace", "ns": "Namespace",
 }
 
-// Parse reads "machine/mill-a" or "machinesets.machine.sapcloud.io/mill".
+// Parse parses "machine/mill-a" or "machinesets.machine.sapcloud.io/mill". It fails for an unknown kind or API.
 func Parse(arg string) (Question, error) {
 	kind, name, ok := strings.Cut(arg, "/")
 	if !ok || name == "" || strings.Contains(name, "/") {
@@ -70,36 +70,37 @@ func Parse(arg string) (Question, error) {
 	return q, nil
 }
 
-// Clusters are the clusters to read. The clients read past any cache.
+// Clusters has readers of the clusters. A reader may answer from a cache.
 type Clusters struct {
-	// Control has the machines, Target the nodes; often one and the same.
+	// Control has the machines, Target has the nodes. Both are often the same cluster.
 	Control, Target client.Reader
 }
 
 // Gap is a fact that could not be read.
 type Gap struct {
-	// Leading: it is about who leads, and not about an object.
+	// Leading means that the fact is about leader election and not about an object.
 	Leading bool
-	// API and Kind are those of objects that could not be listed; empty for other facts.
+	// API and Kind name the objects that could not be listed. Both are empty for other facts.
 	API, Kind string
 	Text      string
 }
 
-// look is one inquiry.
+// look reads the facts for one answer.
 type look struct {
 	Clusters
 	now  time.Time
 	gaps []Gap
-	// memo is what was read and may be needed again, closely how many machines were examined in detail.
+	// memo has the results of reads, by a key for each read. closely is the number of machines that were examined in
+	// detail.
 	memo    map[string]any
 	closely int
-	// many says that many objects are explained, so that facts about several are read at once.
+	// many means that the answer is about many objects. look then lists the events of a namespace once.
 	many bool
-	// brief says that only lists of objects and nodes are read.
+	// brief means that look reads only lists of objects and nodes.
 	brief bool
 }
 
-// gap notes an object that could not be read. An absent object is no gap.
+// gap records an object that could not be read. An object that does not exist is not a gap.
 func (l *look) gap(what string, err error) {
 	if err == nil || apierrors.IsNotFound(err) {
 		return
@@ -107,14 +108,13 @@ func (l *look) gap(what string, err error) {
 	l.note(Gap{Text: what + ": " + err.Error()})
 }
 
-// note adds a gap.
+// note records a gap once.
 func (l *look) note(g Gap) {
 	if !slices.Contains(l.gaps, g) {
 		l.gaps = append(l.gaps, g)
 	}
 }
 
-// texts are gaps in words.
 func texts(gaps []Gap) (out []string) {
 	for _, g := range gaps {
 		out = append(out, g.Text)
@@ -122,7 +122,9 @@ func texts(gaps []Gap) (out []string) {
 	return out
 }
 
-// Ask explains the objects of q. It fails if nothing could be read at all.
+// Ask explains the object, the namespace or the cluster that q names. If no object or several objects have the name,
+// the answer says so. Ask returns an error if it finds no object and a read fails. A forbidden read is a gap, not an
+// error. For a namespace, Ask fails if it could read no kind.
 func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (explain.Answer, error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	if q.Kind == "Namespace" {
@@ -171,8 +173,8 @@ func explained(ctx context.Context, l *look, o client.Object) explain.Answer {
 	return explain.Group(l.now, l.group(ctx, o))
 }
 
-// find are the objects that q may mean. An API that is not installed is no failure; it fails if no API can
-// be read.
+// find returns the objects that q may mean. It ignores an API that is not installed. It returns an error if it finds
+// no object and a read fails. A forbidden read is a gap, not an error.
 func (l *look) find(ctx context.Context, q Question) (found []client.Object, err error) {
 	var failed []error
 	for _, k := range kindsOf(q) {
@@ -195,8 +197,8 @@ func (l *look) find(ctx context.Context, q Question) (found []client.Object, err
 	return found, nil
 }
 
-// named are the objects of one kind with the name: in all namespaces, if the user named none and may read
-// them, else in the user's own.
+// named returns the objects of one kind with the name. If q has no namespace, named searches all namespaces, or the
+// home namespace if the user may not list all.
 func (l *look) named(ctx context.Context, k kind, q Question) (out []client.Object, err error) {
 	if k.core() {
 		o := k.object()
@@ -225,7 +227,8 @@ func (l *look) named(ctx context.Context, k kind, q Question) (out []client.Obje
 	return []client.Object{o}, nil
 }
 
-// absent answers for a name without an object: by evidence of a machine, else by similar names.
+// absent answers a question about an object that does not exist: with a machine's evidence or leftover node, or with
+// similar names.
 func (l *look) absent(ctx context.Context, q Question, s explain.Subject) explain.Answer {
 	if q.Kind == "Machine" {
 		if e := l.evidence(ctx, q, ""); e != nil {

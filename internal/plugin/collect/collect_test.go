@@ -37,7 +37,7 @@ func refused(refuse func(string) error, o any) error {
 	return refuse(fmt.Sprintf("%T", o))
 }
 
-// forbid denies what is named.
+// forbid returns a function that refuses to read the given types.
 func forbid(types ...string) func(string) error {
 	return func(what string) error {
 		if slices.Contains(types, what) {
@@ -47,7 +47,7 @@ func forbid(types ...string) func(string) error {
 	}
 }
 
-// situation is what is in a cluster, and what it comes to.
+// situation has a question about a cluster with some objects, and the expected answer.
 type situation struct {
 	name, ask     string
 	state         explain.State
@@ -56,7 +56,7 @@ type situation struct {
 	refuse        func(string) error
 	namespaceSaid string
 	tree          bool
-	// leases are those that are there; nil: those of controllers at work.
+	// leases has the leases in the cluster. nil stands for the leases of running controllers.
 	leases []client.Object
 }
 
@@ -65,7 +65,7 @@ const (
 	machineY = "machine/mill-b-y"
 )
 
-// usages is what a client certificate is for.
+// usages has the usage of a client certificate.
 const usages = certificatesv1.UsageClientAuth
 
 func machines(t *testing.T) []situation {
@@ -193,8 +193,7 @@ func machines(t *testing.T) []situation {
 	}
 }
 
-// decided are situations that only the engine's own decision tells apart: nothing is
-// recorded of them.
+// decided returns situations that only the engine's decision reveals, because no object records them.
 func decided() []situation {
 	other := budget(3, 1, 3)
 	other.Name, other.Status.DisruptionsAllowed = "web-too", 2
@@ -232,7 +231,7 @@ func decided() []situation {
 	}
 }
 
-// others are health checks and classes.
+// others returns situations of health checks and machine classes.
 func others() []situation {
 	counted := func(expected, healthy int64) func(*lenient.MachineHealthCheck) {
 		return func(c *lenient.MachineHealthCheck) {
@@ -265,12 +264,12 @@ func others() []situation {
 	}
 }
 
-// unattended are situations in which a controller does not work, or in which that is unknown. The status of
-// the object is from before.
+// unattended returns situations in which a controller does not run, or may not run. The controller wrote the status
+// of the object earlier.
 func unattended() []situation {
 	machines := func(holder string, renewed time.Duration) []client.Object {
 		return list(lease("cluster-api-provider-test-leader", holder, renewed), lease("machine-controller", holder, renewed),
-			lease("cluster-api-provider-machineset-leader", "pod-2", time.Second)) // it is the sets' and does nothing for machines
+			lease("cluster-api-provider-machineset-leader", "pod-2", time.Second)) // the controller of sets, which does not act on machines
 	}
 	return []situation{
 		{
@@ -298,8 +297,7 @@ func unattended() []situation {
 
 func list(o ...client.Object) []client.Object { return o }
 
-// TestSituations: each situation, as it is stored in a cluster, has its sentence,
-// its causes and its next step, for people and for scripts.
+// TestSituations: for each situation, the answer as text and as JSON equals the stored one.
 func TestSituations(t *testing.T) {
 	for _, s := range slices.Concat(machines(t), decided(), unattended(), groups(), others(), clusters(t)) {
 		t.Run(s.name, func(t *testing.T) {
@@ -317,7 +315,7 @@ func TestSituations(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a.State != s.state || a.Reason != s.reason {
-				t.Errorf("answered %s/%s, want %s/%s: %s", a.State, a.Reason, s.state, s.reason, a.Sentence)
+				t.Errorf("state and reason %s/%s, want %s/%s: %s", a.State, a.Reason, s.state, s.reason, a.Sentence)
 			}
 			raw, err := json.MarshalIndent(a, "", "  ")
 			if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// machineController has the facts in leases about the machine controllers of an API, setController those
-// about the controllers of sets, deployments and health checks.
+// machineController returns the facts in leases about the machine controllers of an API. setController returns the
+// facts about the controllers of sets, deployments and health checks.
 func (l *look) machineController(ctx context.Context, s explain.Subject) explain.Controller {
 	return l.controller(ctx, s, "machine controller", func(lease string) bool { return of(s).LeadsMachines(lease) })
 }
@@ -25,15 +25,16 @@ func (l *look) setController(ctx context.Context, s explain.Subject) explain.Con
 	return l.controller(ctx, s, "machine-controller-manager", func(lease string) bool { return lease == of(s).SetLease() })
 }
 
-// controller reads its leases in their default places: with the machines, or in the namespaces of either
-// API. If no lease exists, the controller may lead without a lease, or elsewhere.
+// controller reads the leases of a controller in the default places: in the namespace of the machines, and in the
+// namespaces of both APIs. If no lease exists there, the controller may run without leader election, or with a lease
+// in another namespace.
 func (l *look) controller(ctx context.Context, s explain.Subject, name string, leads func(lease string) bool) explain.Controller {
 	c := explain.Controller{Name: name}
 	if l.brief {
 		return c
 	}
 	places := []string{s.Namespace, "kube-system", "millwright-system", "openshift-machine-api", "default"}
-	places = slices.DeleteFunc(places, func(place string) bool { return place == "" }) // the question is about all namespaces
+	places = slices.DeleteFunc(places, func(place string) bool { return place == "" }) // the namespace is empty for a question about all namespaces
 	slices.Sort(places)
 	places = slices.Compact(places)
 	var denied []error
@@ -49,7 +50,7 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 			o := &list.Items[i]
 			held := lease(o)
 			if !leads(o.Name) || slices.ContainsFunc(c.Leases, func(l explain.Lease) bool { return l.Where == held.Where }) {
-				continue // a question about all namespaces reads some of them twice
+				continue // another controller, or a lease that the list already has
 			}
 			held.Stranger = stranger(ctx, l, o.Namespace, held.Holder)
 			c.Leases = append(c.Leases, held)
@@ -68,8 +69,9 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// stranger reports whether the holder of a lease is no controller, judged by its name and the pods beside
-// the lease. Controllers call themselves "<host>_<UUID>", Gardener's by the name of their pod alone.
+// stranger reports whether the holder of a lease is not a controller, according to its identity and the pods in the
+// namespace of the lease. The identity of a controller is "<host>_<UUID>". The controllers of Gardener use only the
+// name of their pod.
 func stranger(ctx context.Context, l *look, namespace, holder string) bool {
 	host, id, _ := strings.Cut(holder, "_")
 	if uuid.MatchString(id) || holder == "" {

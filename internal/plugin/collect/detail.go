@@ -14,34 +14,35 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// Detail is one object with everything that a page about it shows.
+// Detail has the facts that a page about an object shows.
 type Detail struct {
 	explain.Answer
-	// Object is nil if it does not exist.
+	// Object is nil if no object or several objects have the name.
 	Object client.Object
-	// History is that of a machine; nil for other kinds.
+	// History is the history of a machine. It is nil for other kinds.
 	History *explain.History
-	// Node is that of a machine, with its pods and the disruption budgets that cover them.
+	// Node is the node of a machine. Pods are on this node, and Budgets cover these pods.
 	Node    *corev1.Node
 	Pods    []corev1.Pod
 	Budgets []policyv1.PodDisruptionBudget
-	// Deployed is about a deployment, Cohort about a health check; nil for other kinds.
+	// Deployed is set for a deployment, Cohort for a health check.
 	Deployed *Deployed
 	Cohort   *Cohort
 }
 
 // Deployed has the facts about a deployment.
 type Deployed struct {
-	// Sets are those that it controls.
+	// Sets has the sets that the deployment controls.
 	Sets []client.Object
-	// Rollout is the input of its controller; nil if not all of it could be read.
+	// Rollout is the input of the deployment's controller. It is nil if a part of the input could not be read.
 	Rollout *explain.Rollout
-	// Members are the answers about its machines that are not in order, the worst first.
+	// Members has the answers about the unhealthy machines, the worst first.
 	Members []explain.Answer
 }
 
-// Details explains the object that q names, and shows a machine's history, node and pods, the sets of a deployment, and
-// the machines of a health check. It fails if nothing could be read at all.
+// Details explains the object that q names. It adds the history, node and pods of a machine, the sets of a
+// deployment, or the cohort of a health check. It returns an error if it finds no object and a read fails. A
+// forbidden read is a gap, not an error.
 func Details(ctx context.Context, now time.Time, c Clusters, q Question) (Detail, error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	found, err := l.find(ctx, q)
@@ -83,11 +84,11 @@ func machineDetail(ctx context.Context, l *look, d Detail) Detail {
 
 func deployed(ctx context.Context, l *look, o client.Object) *Deployed {
 	f := l.group(ctx, o)
-	sets, _ := l.listed(ctx, kindOf(f.API, "MachineSet"), f.Namespace) // group has noted why they could not be read
+	sets, _ := l.listed(ctx, kindOf(f.API, "MachineSet"), f.Namespace) // group has recorded the gap if the sets cannot be read
 	return &Deployed{Sets: owned(sets, []types.UID{o.GetUID()}), Rollout: f.Rollout, Members: f.Members}
 }
 
-// departed is the stored history of a machine that does not exist any more; nil if none is kept.
+// departed returns the stored history of a machine that no longer exists, or nil if no evidence exists.
 func departed(ctx context.Context, l *look, q Question, found []client.Object) *explain.History {
 	if q.Kind != "Machine" || len(found) > 0 {
 		return nil
@@ -100,8 +101,8 @@ func departed(ctx context.Context, l *look, q Question, found []client.Object) *
 	return &h
 }
 
-// Inactive returns the answers about controllers that do not run, by their leases. All are the explained objects
-// of q's namespace.
+// Inactive returns the answers about controllers that do not run, according to their leases. all has the explained
+// objects in the namespace of q.
 func Inactive(ctx context.Context, now time.Time, c Clusters, q Question, all []Explained) []explain.Answer {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true}
 	answers := make([]explain.Answer, 0, len(all))

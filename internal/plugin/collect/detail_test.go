@@ -25,7 +25,7 @@ func details(t *testing.T, c client.Reader, kind, name string) collect.Detail {
 	return d
 }
 
-// alike is a machine whose recorded node does not exist.
+// alike returns a machine whose recorded node does not exist.
 func alike(name string, change ...func(*machinev1.Machine)) *machinev1.Machine {
 	m := openshiftMachine("Running", 5*time.Hour, withNodeO)
 	m.Name, m.UID, m.Status.NodeRef.Name = name, types.UID("uid-"+name), "node-of-"+name
@@ -35,7 +35,7 @@ func alike(name string, change ...func(*machinev1.Machine)) *machinev1.Machine {
 	return m
 }
 
-// TestCohort: the page of a health check has the verdicts and the plan of its controller.
+// TestCohort: the details of a health check have the verdicts and the plan of its controller.
 func TestCohort(t *testing.T) {
 	some := check("some", func(c *lenient.MachineHealthCheck) { c.Spec.MaxUnhealthy = lenient.AmountOf("50%") })
 	skipped := alike("skipped", func(m *machinev1.Machine) { m.Annotations = map[string]string{dialect.SkipRemediationAnnotation: ""} })
@@ -44,7 +44,7 @@ func TestCohort(t *testing.T) {
 	}), alike("lost"), skipped)
 	c := details(t, cluster(t, nil, objects...), "MachineHealthCheck", "some").Cohort
 	if c == nil || c.Plan.Expected != 4 || c.Plan.Healthy != 2 || c.Plan.Max != 2 || !c.Plan.Allowed || len(c.Plan.Cases) != 2 {
-		t.Fatalf("cohort %+v", c)
+		t.Fatalf("cohort %+v, want 2 healthy machines of 4", c)
 	}
 	acts := map[string]string{}
 	for _, one := range c.Plan.Cases {
@@ -55,7 +55,7 @@ func TestCohort(t *testing.T) {
 	}
 }
 
-// TestCohortIsUnknown: without an answer about nodes, no machine is said to be unhealthy.
+// TestCohortIsUnknown: if nodes or machines cannot be read, the health check has no cohort.
 func TestCohortIsUnknown(t *testing.T) {
 	for _, list := range []string{"*v1.NodeList", "*v1beta1.MachineList"} {
 		refuse := func(what string) error {
@@ -66,23 +66,24 @@ func TestCohortIsUnknown(t *testing.T) {
 		}
 		d := details(t, cluster(t, refuse, append(atWork(), check("some"), alike("lost"))...), "MachineHealthCheck", "some")
 		if d.Cohort != nil || len(d.Gaps) == 0 {
-			t.Errorf("without %s: cohort %+v, gaps %v", list, d.Cohort, d.Gaps)
+			t.Errorf("without %s: cohort %+v, gaps %v; want no cohort and a gap", list, d.Cohort, d.Gaps)
 		}
 	}
 }
 
-// TestCheckOfAnUnknownAPI: a user may write any text into the annotation with the API of the machines.
+// TestCheckOfAnUnknownAPI: a user may write any API into the annotation. For an unknown API, the health check has no
+// cohort.
 func TestCheckOfAnUnknownAPI(t *testing.T) {
 	odd := check("odd", func(c *lenient.MachineHealthCheck) {
 		c.Annotations = map[string]string{dialect.MachineAPIAnnotation: "machines.example.com"}
 	})
 	d := details(t, cluster(t, nil, append(atWork(), odd, check("other"), alike("lost"))...), "MachineHealthCheck", "odd")
 	if d.Cohort != nil || d.Kind != "MachineHealthCheck" {
-		t.Errorf("%+v", d)
+		t.Errorf("details %+v, want a health check without a cohort", d)
 	}
 }
 
-// TestDeployed: the page of a deployment has its sets, the input of its controller, and the machines that are not in order.
+// TestDeployed: the details of a deployment have its sets, the input of its controller, and its unhealthy machines.
 func TestDeployed(t *testing.T) {
 	objects := append(atWork(), rollout(2, 1, gardenerDeployment(), nil)...)
 	for _, o := range objects {
@@ -92,7 +93,7 @@ func TestDeployed(t *testing.T) {
 	}
 	d := details(t, cluster(t, nil, objects...), "MachineDeployment", "mill").Deployed
 	if d == nil || len(d.Sets) != 2 || d.Rollout == nil || len(d.Rollout.Sets) != 2 || len(d.Members) != 1 || d.Members[0].Name != "mill-1-0" {
-		t.Fatalf("%+v", d)
+		t.Fatalf("deployed %+v", d)
 	}
 	refuse := func(what string) error {
 		if what == "*v1.NodeList" {
@@ -101,6 +102,6 @@ func TestDeployed(t *testing.T) {
 		return nil
 	}
 	if d := details(t, cluster(t, refuse, objects...), "MachineDeployment", "mill").Deployed; d == nil || d.Rollout != nil || len(d.Sets) != 2 {
-		t.Errorf("without nodes: %+v", d)
+		t.Errorf("without nodes: deployed %+v", d)
 	}
 }

@@ -43,15 +43,15 @@ func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 	return f
 }
 
-// refused is the last failed creation of a machine, from an event of the set: for a set whose controller
-// keeps no condition about it, as the original and earlier versions do.
+// refused returns the last failed creation of a machine, from the set's events. The controllers of the original and
+// of earlier versions do not write a condition about it.
 func refused(ctx context.Context, l *look, f explain.GroupFacts, o client.Object) []postmortem.Statement {
 	if f.Kind != "MachineSet" || f.Have >= f.Wanted || f.Said != nil && slices.ContainsFunc(f.Said, func(s postmortem.Statement) bool { return s.About == explain.ReplicaFailure }) {
 		return nil
 	}
 	for _, e := range slices.Backward(l.events(ctx, o)) {
 		switch {
-		case e.Type == corev1.EventTypeNormal && l.now.Sub(e.At) < freshEvent: // it creates machines
+		case e.Type == corev1.EventTypeNormal && l.now.Sub(e.At) < freshEvent: // the set creates machines
 			return nil
 		case e.Type == corev1.EventTypeWarning && l.now.Sub(e.At) < freshEvent && (e.Reason == "ReconcileError" || e.Reason == "FailedCreate"):
 			return []postmortem.Statement{{About: explain.RefusedEvent, Reason: e.Reason, Message: e.Message, Since: e.At}}
@@ -60,12 +60,12 @@ func refused(ctx context.Context, l *look, f explain.GroupFacts, o client.Object
 	return nil
 }
 
-// freshEvent is the greatest age of an event that explains missing machines: each attempt repeats it, and
-// two attempts may be a quarter of an hour apart.
+// freshEvent is the maximum age of an event that explains missing machines. Each attempt repeats the event, and two
+// attempts may be 15 minutes apart.
 const freshEvent = 30 * time.Minute
 
-// decided is the decision that the controller of a set would make from the stored objects; its zero value
-// if the machines cannot be read.
+// decided returns the decision that the controller of a set would make from the stored objects. It returns the zero
+// value if the machines cannot be read.
 func (l *look) decided(ctx context.Context, at explain.Subject, s client.Object) (d replicas.Decision) {
 	list, err := l.listed(ctx, kindOf(at.API, "Machine"), at.Namespace)
 	if err != nil {
@@ -76,8 +76,8 @@ func (l *look) decided(ctx context.Context, at explain.Subject, s client.Object)
 	return of(at).Sets.Decide(l.now, s, machines, func(name string) *corev1.Node { return nodes[name] })
 }
 
-// deployed reads the objects that the controller of a deployment reads, and returns the UIDs of its sets.
-// If some cannot be read, the controller's decision is unknown.
+// deployed reads the objects that the controller of a deployment reads, and returns the UIDs of its sets. If some
+// objects cannot be read, f.Rollout stays nil.
 func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Object) (owners []types.UID) {
 	api := of(f.Subject)
 	d := api.Deployments.View(o, l.now)
@@ -102,11 +102,11 @@ func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Obj
 	return owners
 }
 
-// rolloutKey is the key of the input of a deployment's controller.
+// rolloutKey returns the key of the input of a deployment's controller.
 func rolloutKey(deployment client.Object) string { return "rollout/" + string(deployment.GetUID()) }
 
-// alarm notes that health checks were not asked whether they stop a rollout, if there are any: a rollout
-// that a check has stopped stays stopped.
+// alarm sets the alarm of each set to AlarmUnsure if the namespace has health checks: this package does not ask them
+// whether they stop a rollout. A rollout that a health check has stopped then stays stopped.
 func alarm(ctx context.Context, l *look, namespace string, sets []rollout.Set) {
 	for _, a := range apis.All {
 		if a.Checks == nil {
@@ -122,8 +122,8 @@ func alarm(ctx context.Context, l *look, namespace string, sets []rollout.Set) {
 	}
 }
 
-// members are the answers about the unhealthy machines of the given owners, the worst first. All are judged
-// by their own status and their nodes; some of the worst are examined in detail.
+// members returns the answers about the unhealthy machines of the owners, the worst first. It judges all machines by
+// their status and node, and examines some of the worst in detail.
 func (l *look) members(ctx context.Context, s explain.Subject, owners []types.UID) (out []explain.Answer) {
 	list, err := l.listed(ctx, kindOf(s.API, "Machine"), s.Namespace)
 	l.gap("machines", err)
@@ -143,7 +143,7 @@ func (l *look) members(ctx context.Context, s explain.Subject, owners []types.UI
 	return out
 }
 
-// nodes are those of the cluster by their names, read once.
+// nodes returns the nodes of the target cluster by name, and whether they could be read. It reads the nodes once.
 func (l *look) nodes(ctx context.Context) (map[string]*corev1.Node, bool) {
 	out, err := once(l, "nodes", func() (map[string]*corev1.Node, error) {
 		var list corev1.NodeList

@@ -68,7 +68,7 @@ func progress(status, reason, message string) func(*v1alpha1.MachineDeployment) 
 	}
 }
 
-// ofDeployment makes s the present set of the deployment.
+// ofDeployment changes a set into the current set of the deployment.
 func ofDeployment(annotations map[string]string) func(*v1alpha1.MachineSet) {
 	return func(s *v1alpha1.MachineSet) {
 		s.Name, s.UID = "mill-2", "uid-set-2"
@@ -77,11 +77,11 @@ func ofDeployment(annotations map[string]string) func(*v1alpha1.MachineSet) {
 	}
 }
 
-// canary is what a rollout notes that has come to its canary.
+// canary has the annotations of a set whose rollout has reached its canary.
 var canary = map[string]string{"millwright.dev/rollout-canary-since": "2026-01-02T11:15:00Z", "deployment.kubernetes.io/revision": "7"}
 
-// rollout is a deployment under way: machines of its present set mill-2, and of its old set
-// mill-1, each Running.
+// rollout returns a deployment during a rollout, with running machines of its current set mill-2 and of its old set
+// mill-1.
 func rollout(fresh, old int32, d *v1alpha1.MachineDeployment, annotations map[string]string) []client.Object {
 	present := gardenerSet(fresh, fresh, fresh, ofDeployment(annotations))
 	before := gardenerSet(old, old, old, ofDeployment(map[string]string{"deployment.kubernetes.io/revision": "6"}), func(s *v1alpha1.MachineSet) {
@@ -106,14 +106,14 @@ func named(n *corev1.Node, name string) *corev1.Node {
 	return n
 }
 
-// onDelete is a rollout in which a person deletes the old machines.
+// onDelete returns a rollout in which a user deletes the old machines.
 func onDelete() []client.Object {
 	out := rolloutO(1, 2)
 	out[0].(*v1beta1.MachineDeployment).Spec.Strategy.Type = v1beta1.OnDeleteMachineDeploymentStrategyType
 	return out
 }
 
-// rolloutO is the same of the other API.
+// rolloutO returns the same rollout for machine.openshift.io.
 func rolloutO(fresh, old int32) []client.Object {
 	d := &v1beta1.MachineDeployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "mill", UID: "uid-dep-o", Generation: 1, CreationTimestamp: ago(time.Hour)},
@@ -213,13 +213,12 @@ func groups() []situation {
 	}
 }
 
-// pauseO pauses a deployment.
+// pauseO pauses the deployment, which is the first object.
 func pauseO(objects []client.Object) {
 	objects[0].(*v1beta1.MachineDeployment).Spec.Paused = true
 }
 
-// shuffled is a deployment with a strategy that there is not, and an annotation that is no
-// number.
+// shuffled returns a deployment with an unknown strategy, and with an annotation that is not a number.
 func shuffled() []client.Object {
 	out := rolloutO(1, 2)[:1]
 	d := out[0].(*v1beta1.MachineDeployment)

@@ -7,8 +7,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// History returns the stored life of the machine that q names. If q does not mean exactly one machine, it
-// returns none, and an answer that says so. It fails if nothing could be read at all.
+// History returns the history of the machine that q names, or its evidence if the machine no longer exists. If no
+// machine or several machines have the name, it returns nil and an answer that says so. It returns an error if it
+// finds no machine and a read fails. A forbidden read is a gap, not an error.
 func History(ctx context.Context, now time.Time, c Clusters, q Question) (*explain.History, explain.Answer, error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	found, err := l.find(ctx, q)

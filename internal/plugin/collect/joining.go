@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// nodeNamed is the node of that name; nil without an error if it does not exist.
+// nodeNamed returns the node with this name. It returns nil without an error if the node does not exist.
 func nodeNamed(ctx context.Context, l *look, name string) (*corev1.Node, error) {
 	if whole, ok := l.memo["nodes"].(result[map[string]*corev1.Node]); ok && whole.err == nil {
 		return whole.value[name], nil
@@ -29,15 +29,14 @@ func nodeNamed(ctx context.Context, l *look, name string) (*corev1.Node, error) 
 	return &n, nil
 }
 
-// others reports whether a node with the name of the machine's node belongs to another machine, by the
-// machine controller's rule.
+// others reports whether a node with the name of the machine's node belongs to another machine, by the machine
+// controller's rule.
 func others(v lifecycle.Machine, n *corev1.Node) bool {
 	q := node.Query{Name: n.Name, ProviderID: v.Recorded.ProviderID, MachineKey: v.Namespace + "/" + v.Name, Instance: v.Recorded.Provisioned}
 	return q.Anothers(n)
 }
 
-// joins finds out why the machine's node does not join: another node of its name, or a bootstrap token that
-// does not exist.
+// joins records why the machine's node cannot join: another node has its name, or its bootstrap token does not exist.
 func joins(ctx context.Context, l *look, f *explain.MachineFacts) {
 	v := f.View
 	if !f.NodeLooked || f.Node != nil || !v.Deleted.IsZero() || !v.Recorded.Provisioned || v.HadNode() {
@@ -57,7 +56,7 @@ func joins(ctx context.Context, l *look, f *explain.MachineFacts) {
 	}
 }
 
-// nodeNames are the names under which the node of a machine may join.
+// nodeNames returns the names under which the node of a machine may join.
 func nodeNames(v lifecycle.Machine) []string {
 	names := []string{v.Recorded.NodeName, v.Name}
 	for _, a := range v.Recorded.Addresses {
@@ -68,13 +67,14 @@ func nodeNames(v lifecycle.Machine) []string {
 	return names
 }
 
-// mostOfValue is how many bytes of a value are quoted.
+// mostOfValue is the maximum length of a quoted value in bytes.
 const mostOfValue = 160
 
-// private are words in the names of fields whose values are not quoted.
+// private has words that mark the names of secret fields. The answer does not quote the values of these fields.
 var private = []string{"secret", "password", "token", "userdata"}
 
-// fields are the values of the provider spec of a machine that has one.
+// fields returns the fields of a machine's provider spec, except secret fields, or nil if the machine has no provider
+// spec.
 func fields(o client.Object) (out []explain.Field) {
 	m, ok := o.(*machinev1.Machine)
 	if !ok || m.Spec.ProviderSpec.Value == nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// kind is one kind of one API.
 type kind struct {
 	api, name string
 	object    func() client.Object
@@ -30,7 +29,7 @@ func (k kind) plural() string {
 	return strings.ToLower(k.name) + "s"
 }
 
-// all are the kinds of the APIs, and the Kubernetes kinds that concern machines.
+// all has the kinds of the APIs, and the Kubernetes kinds that concern machines.
 var all = func() (out []kind) {
 	for _, a := range apis.All {
 		for _, k := range a.Kinds {
@@ -42,17 +41,17 @@ var all = func() (out []kind) {
 		kind{certificatesv1.GroupName, "CertificateSigningRequest", func() client.Object { return &certificatesv1.CertificateSigningRequest{} }, func() client.ObjectList { return &certificatesv1.CertificateSigningRequestList{} }})
 }()
 
-// of is the API of an object.
+// of returns the API of an object.
 func of(s explain.Subject) apis.API {
 	a, _ := apis.Of(s.API)
 	return a
 }
 
-// core reports whether the kind is one of Kubernetes' own, which have no namespace in the cluster that
-// machines join.
+// core reports whether the kind belongs to Kubernetes itself. Objects of these kinds are in the target cluster and
+// have no namespace.
 func (k kind) core() bool { return !slices.Contains(apis.Names(), k.api) }
 
-// kindsOf are the kinds that q may mean.
+// kindsOf returns the kinds that q may mean.
 func kindsOf(q Question) (out []kind) {
 	for _, k := range all {
 		if k.name == q.Kind && (q.API == "" || q.API == k.api || k.core()) {
@@ -62,10 +61,10 @@ func kindsOf(q Question) (out []kind) {
 	return out
 }
 
-// kindOf is the kind of that name in the API.
+// kindOf returns the kind with this name in the API. It panics if the API does not have the kind.
 func kindOf(api, name string) kind { return kindsOf(Question{API: api, Kind: name})[0] }
 
-// subject names an object that was read.
+// subject returns the API, kind, namespace and name of an object.
 func subject(o client.Object) explain.Subject {
 	s := explain.Subject{Namespace: o.GetNamespace(), Name: o.GetName()}
 	for _, k := range all {
@@ -76,11 +75,11 @@ func subject(o client.Object) explain.Subject {
 	return s
 }
 
-// items are the objects of a typed list.
+// items returns the objects of a typed list.
 func items(list client.ObjectList) (out []client.Object) {
 	objects, err := meta.ExtractList(list)
 	if err != nil {
-		return nil // not a list of objects, which the table above does not have
+		return nil // impossible: each list of the table above has objects
 	}
 	for _, o := range objects {
 		if c, ok := o.(client.Object); ok {

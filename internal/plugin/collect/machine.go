@@ -21,7 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// machineOf is o as a machine; nil if it is not one.
+// machineOf returns the facts that the object of a machine has, or nil if o is not a machine.
 func machineOf(o client.Object) *explain.MachineFacts {
 	said := apis.Said(o)
 	f := &explain.MachineFacts{Subject: subject(o), Said: said.Statements, Failure: explain.Failure{Err: said.Failure, Unasked: said.Unasked}, Stopped: dialect.Stopped(o)}
@@ -64,7 +64,7 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	f.Evidence = l.evidence(ctx, q, f.View.UID)
 	f.Gaps = texts(l.gaps)
 	switch a := explain.Machine(l.now, *f); {
-	case a.State == explain.Healthy: // it waits for nothing
+	case a.State == explain.Healthy: // a healthy machine does not wait for a controller
 	case f.Replaces && f.View.Deleted.IsZero() && f.View.Stage == lifecycle.StageFailed:
 		f.Controller = l.setController(ctx, f.Subject)
 	default:
@@ -74,10 +74,10 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	return *f
 }
 
-// withNode adds the machine's node, and its facts.
+// withNode adds the machine's node and the facts about this node.
 func (l *look) withNode(ctx context.Context, f *explain.MachineFacts, n *corev1.Node, looked bool) {
 	if f.Obstacles.AnotherTarget = anotherTarget(ctx, l, f); f.Obstacles.AnotherTarget != "" {
-		n, looked = nil, false // the objects of that cluster are not about the machine
+		n, looked = nil, false // the nodes of another cluster are not about the machine
 	}
 	f.Node, f.NodeLooked = n, looked
 	if updater, ok := dialect.As[dialect.InPlaceUpdater](of(f.Subject).Machines); ok && n != nil {
@@ -85,8 +85,8 @@ func (l *look) withNode(ctx context.Context, f *explain.MachineFacts, n *corev1.
 	}
 }
 
-// anotherTarget says why the cluster that this program, or the machine's controller, reads nodes from is
-// not the one that the machine joined; empty if it is, and if that is unknown.
+// anotherTarget says why the target cluster of this program, or of the machine's controller, is not the cluster that
+// the machine joined. It returns "" if both are the same cluster, or if this is unknown.
 func anotherTarget(ctx context.Context, l *look, f *explain.MachineFacts) string {
 	for _, s := range f.Said {
 		if lifecycle.SaysForeign(s.Message) {
@@ -104,7 +104,7 @@ func anotherTarget(ctx context.Context, l *look, f *explain.MachineFacts) string
 	return lifecycle.ForeignTarget(joined.Cluster, uid, joined.Accepted)
 }
 
-// made reads the objects that the machine is created from. It checks whether secrets exist only after a
+// made reads the objects from which the controller creates the machine. It checks whether secrets exist only after a
 // failure.
 func (l *look) made(ctx context.Context, f *explain.MachineFacts, o client.Object) {
 	from := o
@@ -146,8 +146,8 @@ func absentSecret(ctx context.Context, l *look, s dialect.NamedSecret) bool {
 	return apierrors.IsNotFound(err)
 }
 
-// node is the machine's node: the recorded one, else one that shows the machine's provider ID or is marked
-// as its own.
+// node returns the machine's node, and whether the nodes could be read. This is the recorded node, or otherwise a
+// node with the machine's provider ID or an annotation with the machine's name.
 func (l *look) node(ctx context.Context, f *explain.MachineFacts) (*corev1.Node, bool) {
 	v := f.View
 	if v.Recorded.NodeName != "" {
@@ -174,8 +174,8 @@ func (l *look) node(ctx context.Context, f *explain.MachineFacts) (*corev1.Node,
 	return nil, looked
 }
 
-// events are the events about an object. If many objects are explained, all events of a namespace are read
-// at once.
+// events returns the events about an object. If the answer is about many objects, events lists all events of a
+// namespace once.
 func (l *look) events(ctx context.Context, o client.Object) []postmortem.Event {
 	if l.brief {
 		return nil
@@ -199,8 +199,8 @@ func (l *look) events(ctx context.Context, o client.Object) []postmortem.Event {
 	return status.Events(list.Items)
 }
 
-// workloads are the objects that a drain depends on: the pods of the node, their budgets, the pods that
-// those budgets count, and the volumes.
+// workloads adds the objects on which a drain depends: the node's pods, their disruption budgets, the pods that
+// exhausted budgets count, and the attached volumes.
 func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 	var pods corev1.PodList
 	err := l.Target.List(ctx, &pods, client.MatchingFields{"spec.nodeName": f.Node.Name})
@@ -244,7 +244,7 @@ func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 	}
 }
 
-// evidence is the newest record of a machine, with this UID if that is known; nil if none is kept.
+// evidence returns the newest record about a machine, or nil. If uid is not empty, the record has this UID.
 func (l *look) evidence(ctx context.Context, q Question, uid string) *explain.Evidence {
 	marked := client.MatchingLabels{status.Label: status.LabelValue}
 	list, err := once(l, "evidence/"+q.Namespace, func() (*corev1.ConfigMapList, error) {

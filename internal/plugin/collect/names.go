@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kinds are the kinds that a user may ask about, as typed, each with an ending.
+// Kinds returns the kinds about which a user may ask, in lower case and sorted, each followed by ending.
 func Kinds(ending string) (out []string) {
 	for _, k := range kinds {
 		out = append(out, strings.ToLower(k)+ending)
@@ -19,7 +19,7 @@ func Kinds(ending string) (out []string) {
 	return slices.Compact(out)
 }
 
-// Names are those of all objects of q's kind, with any name; empty if they cannot be read.
+// Names returns the names of all objects of q's kind in q's namespace, sorted. It omits kinds that cannot be read.
 func Names(ctx context.Context, c Clusters, q Question) (out []string) {
 	if q.Kind == "Namespace" {
 		return Namespaces(ctx, c.Control)
@@ -40,7 +40,7 @@ func Names(ctx context.Context, c Clusters, q Question) (out []string) {
 	return slices.Compact(out)
 }
 
-// Namespaces are the existing namespaces; empty if they cannot be read.
+// Namespaces returns the names of the namespaces, or nil if they cannot be read.
 func Namespaces(ctx context.Context, c client.Reader) (out []string) {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "NamespaceList"})

@@ -30,7 +30,7 @@ func (l *look) check(ctx context.Context, c *lenient.MachineHealthCheck) explain
 	return f
 }
 
-// rivalChecks are the other health checks that select a machine which the check selects.
+// rivalChecks returns the names of other health checks that select a machine which c selects, too.
 func rivalChecks(ctx context.Context, l *look, c *lenient.MachineHealthCheck) (out []string) {
 	k := kindOf(subject(c).API, "MachineHealthCheck")
 	checks, err := l.listed(ctx, k, c.Namespace)
@@ -56,7 +56,7 @@ func rivalChecks(ctx context.Context, l *look, c *lenient.MachineHealthCheck) (o
 	return out
 }
 
-// class reads the facts about a class: its users and its secrets.
+// class reads the facts about a machine class: its users and its missing secrets.
 func (l *look) class(ctx context.Context, c *v1alpha1.MachineClass) explain.ClassFacts {
 	f := explain.ClassFacts{Subject: subject(c)}
 	if c.DeletionTimestamp != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// mostCloseLooks is how many machines of one answer are examined in detail: each costs some calls. The
-// answer says that the others were not.
+// mostCloseLooks limits the machines that one answer examines in detail, because each examination costs several
+// requests. The answer says that it did not examine the other machines.
 const mostCloseLooks = 40
 
 // clusterKind is the kind of the subject of a question about all namespaces.
 const clusterKind = "Cluster"
 
-// overview answers for all objects of a namespace, or of all namespaces, the worst first.
+// overview explains all objects in a namespace, or in all namespaces, the worst first.
 func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error) {
 	s, namespace := explain.Subject{Kind: q.Kind, Name: q.Name}, q.Name
 	if q.Everywhere {
@@ -49,8 +49,8 @@ func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error)
 	return explain.Overview(l.now, f), nil
 }
 
-// elsewhere counts the objects outside of the namespace of the question that a person may have to look at; 0 if the
-// user may not list all.
+// elsewhere returns the number of objects outside of the question's namespace that may need the user's attention. It
+// returns 0 if the user may not list all namespaces.
 func elsewhere(ctx context.Context, l *look, q Question) (n int) {
 	b := &look{Clusters: l.Clusters, now: l.now, memo: map[string]any{}, many: true, brief: true}
 	objects, err := everything(ctx, b, Question{API: q.API}, "")
@@ -69,7 +69,7 @@ func elsewhere(ctx context.Context, l *look, q Question) (n int) {
 	return n
 }
 
-// noKinds reports whether the API server has none of the kinds.
+// noKinds reports whether the API server serves none of the kinds.
 func noKinds(ctx context.Context, l *look, q Question, namespace string) bool {
 	for _, k := range all {
 		if k.core() || q.API != "" && q.API != k.api {
@@ -82,7 +82,8 @@ func noKinds(ctx context.Context, l *look, q Question, namespace string) bool {
 	return true
 }
 
-// leaving is since when a namespace has been under deletion, and the objects that block it.
+// leaving returns the time at which the deletion of a namespace began, and what blocks the deletion. The time is zero
+// if the namespace is not under deletion.
 func leaving(ctx context.Context, l *look, name string) (deleted time.Time, held []string) {
 	var n corev1.Namespace
 	err := l.Control.Get(ctx, client.ObjectKey{Name: name}, &n)
@@ -98,7 +99,7 @@ func leaving(ctx context.Context, l *look, name string) (deleted time.Time, held
 	return n.DeletionTimestamp.Time, held
 }
 
-// headlines are the controllers that do not work, of the APIs that have objects.
+// headlines returns the answers about controllers that do not run, for the APIs with objects.
 func headlines(ctx context.Context, l *look, namespace string, answers []explain.Answer) (out []explain.Answer) {
 	for _, a := range apis.All {
 		var machines, groups []explain.Answer
@@ -122,9 +123,8 @@ func headlines(ctx context.Context, l *look, namespace string, answers []explain
 	return out
 }
 
-// unseen are the answers about objects that their controller has not reconciled. It may not serve every
-// namespace: if it has reconciled no object of one namespace, but some in others, that does not show that
-// it is inactive.
+// unseen returns the answers about objects that their controller has not reconciled. A controller may not serve every
+// namespace. So unseen omits a namespace without a reconciled object, if another namespace has one.
 func unseen(answers []explain.Answer) []explain.Answer {
 	seen := map[string]bool{}
 	for _, a := range answers {
@@ -142,8 +142,8 @@ func some(a *explain.Answer) []explain.Answer {
 	return []explain.Answer{*a}
 }
 
-// everything are the objects of the APIs in a namespace, or in all if it is empty. It fails if nothing
-// could be read.
+// everything returns the objects of the APIs in a namespace; empty means all namespaces. It fails if it could read no
+// kind.
 func everything(ctx context.Context, l *look, q Question, namespace string) (objects []client.Object, err error) {
 	var failed []error
 	read := false
@@ -169,24 +169,26 @@ func everything(ctx context.Context, l *look, q Question, namespace string) (obj
 	return objects, nil
 }
 
-// Explained is an object with its state.
+// Explained is an object with the answer about it.
 type Explained struct {
 	Object client.Object
-	// Machine has the facts in the status of a machine, and its node; nil for other kinds.
+	// Machine has the facts in a machine's status, and its node. It is nil for other kinds.
 	Machine *explain.MachineFacts
-	// Rollout is the input of a deployment's controller; nil for other kinds, and if not all of it could be read.
+	// Rollout is the input of a deployment's controller. It is nil for other kinds, and if a part of the input could
+	// not be read.
 	Rollout *explain.Rollout
 	explain.Answer
 }
 
-// Brief explains all objects as Each does, from the lists of objects and nodes alone: it reads no object by
-// itself, and no events. The clients may answer from a cache, and the objects are not changed.
+// Brief explains all objects as [Each] does, but reads only lists of objects and nodes. The readers may answer from a
+// cache, because Brief does not change the objects.
 func Brief(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true, brief: true}
 	return each(ctx, l, q)
 }
 
-// Each explains all objects of the APIs in q's namespace, or in all if that is empty, each by itself.
+// Each explains each object of the APIs in the namespace of q; empty means all namespaces. It fails if it could read
+// no kind.
 func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true}
 	return each(ctx, l, q)
@@ -207,8 +209,7 @@ func each(ctx context.Context, l *look, q Question) (out []Explained, gaps []Gap
 	return out, l.gaps, err
 }
 
-// glance explains one of many objects: a machine in detail only if it has a problem, and only some of
-// these.
+// glance explains one of many objects. It examines an unhealthy machine in detail, up to the limit mostCloseLooks.
 func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 	if subject(o).Kind != "Machine" {
 		return l.explain(ctx, o)
@@ -220,13 +221,14 @@ func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 	return a.Doubting(apis.Doubts(o))
 }
 
-// outlined is a machine, explained from its own status and its node alone.
+// outlined is a machine that was explained from only its status and its node.
 type outlined struct {
 	facts  *explain.MachineFacts
 	answer explain.Answer
 }
 
-// outline explains a machine from its own status and its node alone. It stores the result, which the machine's set needs too.
+// outline explains a machine from only its status and its node. It stores the result for the answer about the
+// machine's set.
 func outline(ctx context.Context, l *look, o client.Object) outlined {
 	out, _ := once(l, "outline/"+string(o.GetUID()), func() (outlined, error) {
 		f := machineOf(o)
@@ -237,8 +239,8 @@ func outline(ctx context.Context, l *look, o client.Object) outlined {
 	return out
 }
 
-// closer explains an unhealthy machine from all facts about it, for a limited number of machines per answer. It notes
-// the others. It stores the result, so that the set of a machine says the same about it as its namespace does.
+// closer explains an unhealthy machine from all facts, for at most mostCloseLooks machines per answer. It records a
+// gap for the others. It stores the result, so that the answers about the machine's set and its namespace agree.
 func closer(ctx context.Context, l *look, o client.Object, a explain.Answer) explain.Answer {
 	if l.brief {
 		return a
@@ -255,7 +257,7 @@ func closer(ctx context.Context, l *look, o client.Object, a explain.Answer) exp
 	return a
 }
 
-// tree is the objects that o has created, with their problems.
+// tree returns the objects that o controls as branches, each with its answer.
 func (l *look) tree(ctx context.Context, o client.Object, a explain.Answer) explain.Branch {
 	var parts []explain.Branch
 	part := map[string]string{"MachineDeployment": "MachineSet", "MachineSet": "Machine"}[a.Kind]
@@ -280,7 +282,7 @@ func (l *look) tree(ctx context.Context, o client.Object, a explain.Answer) expl
 	return explain.Grow(a, parts...)
 }
 
-// listed are the objects of a kind in a namespace, read once; in all if it is empty.
+// listed returns the objects of a kind in a namespace; empty means all namespaces. It reads them once.
 func (l *look) listed(ctx context.Context, k kind, namespace string) ([]client.Object, error) {
 	key := k.api + "/" + k.name + "/"
 	return once(l, key+namespace, func() ([]client.Object, error) {
@@ -295,13 +297,13 @@ func (l *look) listed(ctx context.Context, k kind, namespace string) ([]client.O
 	})
 }
 
-// result is the outcome of a read.
+// result is the result of a read.
 type result[T any] struct {
 	value T
 	err   error
 }
 
-// once reads the value of the key, the first time.
+// once returns the value of the key. It calls read only for the first request of the key.
 func once[T any](l *look, key string, read func() (T, error)) (T, error) {
 	if r, ok := l.memo[key].(result[T]); ok {
 		return r.value, r.err
@@ -311,7 +313,7 @@ func once[T any](l *look, key string, read func() (T, error)) (T, error) {
 	return value, err
 }
 
-// owned are the machines that the owners control.
+// owned returns the objects in list that the owners control.
 func owned(list []client.Object, owners []types.UID) (out []client.Object) {
 	for _, o := range list {
 		if slices.ContainsFunc(owners, func(uid types.UID) bool { return controls(uid, o) }) {

@@ -20,19 +20,19 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// exhausted is a machine of set mill-2 for which there is no room.
+// exhausted returns a machine of set mill-2 for which the zone has no capacity.
 func exhausted() *v1alpha1.Machine {
 	return gardenerMachine("CrashLoopBackOff", 12*time.Minute, operationG("Create", "Failed", "ResourceExhausted", "machine codes error: code = [ResourceExhausted] message = [no capacity in zone a]"), func(m *v1alpha1.Machine) {
 		m.Name, m.UID, m.OwnerReferences[0].UID = "mill-2-a", "uid-2-a", "uid-set-2"
 	})
 }
 
-// blocked is a machine whose pod a budget keeps.
+// blocked returns a machine whose pod a disruption budget keeps, with its node, pod and budget.
 func blocked() []client.Object {
 	return list(openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour)), cordoned(node("True", "", "", 8*time.Hour)), pod("web-1", "n-1", "True", ""), budget(1, 1, 1))
 }
 
-// clusters are namespaces, nodes, certificate requests and trees.
+// clusters returns situations of namespaces, nodes, certificate requests and trees.
 func clusters(t *testing.T) []situation {
 	approved := request(t, "uid-o", "n-1", time.Hour, usages)
 	approved.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue}}
@@ -64,9 +64,9 @@ func clusters(t *testing.T) []situation {
 	}
 }
 
-// TestHeadlineOfAnUnservedNamespace: a controller that serves one namespace is not reported as inactive
-// because a set in another namespace waits for it, and its lease is reported once. If it has not reconciled
-// an object beside others that it has, or any object, that is the headline.
+// TestHeadlineOfAnUnservedNamespace: a waiting set in a namespace that the controller does not serve does not make
+// the controller inactive. The headline reports a controller that skips one of several objects, or that has
+// reconciled no object. The answer quotes the lease once.
 func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
 	unseen := func(s *machinev1.MachineSet) { s.Name, s.UID, s.Generation = "waits", "uid-waits", 2 }
 	elsewhere := func(s *machinev1.MachineSet) { unseen(s); s.Namespace = "green" }
@@ -74,9 +74,9 @@ func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
 		objects  []client.Object
 		headline bool
 	}{
-		"another namespace": {list(openshiftSet(0, 0, 0), openshiftSet(2, 0, 0, elsewhere)), false},
-		"the same":          {list(openshiftSet(0, 0, 0), openshiftSet(2, 0, 0, unseen)), true},
-		"the only one":      {list(openshiftSet(2, 0, 0, elsewhere)), true},
+		"another namespace":  {list(openshiftSet(0, 0, 0), openshiftSet(2, 0, 0, elsewhere)), false},
+		"the same namespace": {list(openshiftSet(0, 0, 0), openshiftSet(2, 0, 0, unseen)), true},
+		"the only object":    {list(openshiftSet(2, 0, 0, elsewhere)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := cluster(t, nil, append(atWork(), c.objects...)...)
@@ -93,7 +93,7 @@ func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
 					leases++
 				}
 				if strings.HasPrefix(b.Message, "MachineSet green/waits was changed") && strings.Count(b.Message, "it is held by") != 1 {
-					t.Errorf("the lease is not told once: %s", b.Message)
+					t.Errorf("the message does not quote the lease once: %s", b.Message)
 				}
 			}
 			if want := map[bool]int{true: 1}[c.headline]; leases != want {
@@ -103,10 +103,9 @@ func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
 	}
 }
 
-// TestAnotherTarget: where the cluster that is asked for nodes is not the one that the machine
-// joined, its nodes are not about the machine, alone, in its set and in all namespaces: neither
-// theirs that have its name nor theirs that lack. The same holds where its controller says that it
-// asks another one.
+// TestAnotherTarget: if the target cluster is not the cluster that the machine joined, its nodes are not about the
+// machine. This holds for the answers about the machine, its set and all namespaces. It also holds if the machine's
+// controller reports another target cluster.
 func TestAnotherTarget(t *testing.T) {
 	const joined = `{"uid":"uid-o","joined":{"cluster":"first","node":"n-1","uid":"uid-n"}}`
 	const says = "the machine joined the cluster whose namespace kube-system has the UID first, and the cluster that answers has second: check the kubeconfig"
@@ -120,10 +119,10 @@ func TestAnotherTarget(t *testing.T) {
 		change  []func(*machinev1.Machine)
 		state   explain.State
 	}{
-		"the same":                 {"first", nil, explain.Healthy},
-		"another":                  {"second", nil, explain.Stuck},
-		"another, accepted":        {"second", []func(*machinev1.Machine){accepted}, explain.Healthy},
-		"the controller's another": {"first", []func(*machinev1.Machine){saysSo}, explain.Stuck},
+		"the same cluster":                           {"first", nil, explain.Healthy},
+		"another cluster":                            {"second", nil, explain.Stuck},
+		"another cluster, which the user accepted":   {"second", []func(*machinev1.Machine){accepted}, explain.Healthy},
+		"another cluster, as the controller reports": {"first", []func(*machinev1.Machine){saysSo}, explain.Stuck},
 	} {
 		t.Run(name, func(t *testing.T) {
 			system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: c.cluster}}
@@ -136,18 +135,18 @@ func TestAnotherTarget(t *testing.T) {
 				}
 				frozen := strings.Contains(fmt.Sprint(a.Sentence, a.Because), "is frozen: the target cluster is not the cluster that it joined")
 				if frozen != (c.state == explain.Stuck) || a.State == explain.Healthy != (c.state == explain.Healthy) {
-					t.Errorf("%s: %s %s %v", q.Kind, a.State, a.Sentence, a.Because)
+					t.Errorf("%s: state %s, sentence %s, causes %v", q.Kind, a.State, a.Sentence, a.Because)
 				}
 				if strings.Contains(a.Next, "kubelet") {
-					t.Errorf("%s: leads astray: %s", q.Kind, a.Next)
+					t.Errorf("%s: the next step is about the kubelet: %s", q.Kind, a.Next)
 				}
 			}
 		})
 	}
 }
 
-// TestRequestDecidedMeanwhile: a request that is approved while the answer is put together, and
-// whose token is deleted with that, was not refused.
+// TestRequestDecidedMeanwhile: a request was not refused if the approver approves it while Ask reads the facts. The
+// approval deletes the token.
 func TestRequestDecidedMeanwhile(t *testing.T) {
 	for _, approve := range []bool{false, true} {
 		var k client.Reader
@@ -173,13 +172,12 @@ func TestRequestDecidedMeanwhile(t *testing.T) {
 		k = cluster(t, meanwhile, append(atWork(), openshiftMachine("Provisioned", 13*time.Minute, provisionedO), asked)...)
 		a, err := ask(t, k, collect.Question{Kind: "Machine", Name: "mill-a-x"})
 		if err != nil || a.Reason != want {
-			t.Errorf("%s, want %s: %s %v", a.Reason, want, a.Sentence, err)
+			t.Errorf("reason %s, want %s: %s, error %v", a.Reason, want, a.Sentence, err)
 		}
 	}
 }
 
-// TestOverviewOfMany: however much is wrong, the answer stays short, and costs no look
-// at each machine.
+// TestOverviewOfMany: if many machines have problems, the answer is short, and Ask does not examine each machine.
 func TestOverviewOfMany(t *testing.T) {
 	calls := 0
 	counted := func(string) error { calls++; return nil }
@@ -189,15 +187,15 @@ func TestOverviewOfMany(t *testing.T) {
 	}
 	a, err := ask(t, cluster(t, counted, objects...), collect.Question{Kind: "Namespace", Name: ns})
 	if err != nil || a.State != explain.Failed || len(a.Because) != 21 || !strings.Contains(a.Because[20].Message, "80 more objects") {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("answer %+v, error %v; want 20 causes and the number of the others", a, err)
 	}
 	if calls > 200 {
-		t.Errorf("%d calls for 100 machines", calls)
+		t.Errorf("%d reads for 100 machines", calls)
 	}
 }
 
-// TestOverviewEverywhere: all namespaces are explained together, a set is no echo of a
-// machine of another namespace, and each kind is listed once.
+// TestOverviewEverywhere: one answer explains all namespaces, and lists each kind once. A set does not repeat the
+// problem of a machine in another namespace.
 func TestOverviewEverywhere(t *testing.T) {
 	failed := func(namespace string) client.Object {
 		return openshiftMachine("Failed", time.Hour, func(m *machinev1.Machine) {
@@ -213,20 +211,20 @@ func TestOverviewEverywhere(t *testing.T) {
 		state   explain.State
 		wrong   int
 	}{
-		{"nothing is there", nil, explain.Unknown, 0},
-		{"all is well", list(class), explain.Healthy, 0},
+		{"no objects", nil, explain.Unknown, 0},
+		{"no problem", list(class), explain.Healthy, 0},
 		{"the set repeats its machine", list(failed("green"), openshiftSet(1, 1, 0, func(s *machinev1.MachineSet) { s.Namespace = "green" })), explain.Failed, 1},
 		{"two namespaces", list(failed("green"), failed("blue"), class), explain.Failed, 2},
-		{"a set without its machine is no echo of that elsewhere", list(failed("blue"), openshiftSet(1, 0, 0, func(s *machinev1.MachineSet) { s.Namespace = "green" })), explain.Failed, 2},
+		{"a set does not repeat a machine of another namespace", list(failed("blue"), openshiftSet(1, 0, 0, func(s *machinev1.MachineSet) { s.Namespace = "green" })), explain.Failed, 2},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			clear(lists)
 			a, err := ask(t, cluster(t, counted, append(atWork(), test.objects...)...), collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})
 			if err != nil || a.State != test.state || len(a.Because) != test.wrong || !strings.HasPrefix(a.Sentence, "Cluster west ") {
-				t.Errorf("%s: %+v, %v", test.reason, a, err)
+				t.Errorf("%s: answer %+v, error %v", test.reason, a, err)
 			}
 			for _, kind := range []string{"*v1beta1.MachineList", "*v1beta1.MachineSetList", "*v1alpha1.MachineList"} {
-				if lists[kind] > 2 { // there are two kinds of this name
+				if lists[kind] > 2 { // two kinds have a list type with this name
 					t.Errorf("%s: %s was listed %d times", test.reason, kind, lists[kind])
 				}
 			}
@@ -234,7 +232,8 @@ func TestOverviewEverywhere(t *testing.T) {
 	}
 }
 
-// TestOverviewMentionsOtherNamespaces: a user who names no namespace asks about the fleet.
+// TestOverviewMentionsOtherNamespaces: if the user names no namespace, the answer mentions problems in other
+// namespaces.
 func TestOverviewMentionsOtherNamespaces(t *testing.T) {
 	failed := openshiftMachine("Failed", time.Hour, func(m *machinev1.Machine) { m.Namespace = "green" })
 	objects := append(atWork(), class, failed)
@@ -244,30 +243,30 @@ func TestOverviewMentionsOtherNamespaces(t *testing.T) {
 		q      collect.Question
 		want   bool
 	}{
-		{"no namespace was named", nil, collect.Question{Kind: "Namespace", Name: ns}, true},
-		{"one was named", nil, collect.Question{Kind: "Namespace", Name: ns, Namespace: ns}, false},
+		{"the user named no namespace", nil, collect.Question{Kind: "Namespace", Name: ns}, true},
+		{"the user named a namespace", nil, collect.Question{Kind: "Namespace", Name: ns, Namespace: ns}, false},
 		{"the namespace of the failure", nil, collect.Question{Kind: "Namespace", Name: "green"}, false},
 	} {
 		a, err := ask(t, cluster(t, test.refuse, objects...), test.q)
 		if got := strings.Contains(a.Next, "why -A"); err != nil || got != test.want {
-			t.Errorf("%s: %+v, %v: names other namespaces %t, want %t", test.reason, a, err, got, test.want)
+			t.Errorf("%s: answer %+v, error %v: mentions other namespaces %t, want %t", test.reason, a, err, got, test.want)
 		}
 	}
 }
 
-// TestOverviewUnread: a namespace that cannot be read is not in order.
+// TestOverviewUnread: Ask fails if it can read no kind. If it cannot read one kind, the answer has a gap.
 func TestOverviewUnread(t *testing.T) {
 	q := collect.Question{Kind: "Namespace", Name: ns}
 	if a, err := ask(t, cluster(t, func(string) error { return errors.New("connection refused") }), q); err == nil {
-		t.Errorf("nothing could be read, and it answers %s", a.Sentence)
+		t.Errorf("no kind could be read, and the answer is %s", a.Sentence)
 	}
 	a, err := ask(t, cluster(t, forbid("*v1beta1.MachineList"), class), q)
 	if err != nil || len(a.Gaps) == 0 || !strings.Contains(a.Gaps[0], "machines.machine.openshift.io") {
-		t.Errorf("%+v, %v: want what was not seen", a, err)
+		t.Errorf("answer %+v, error %v; want a gap", a, err)
 	}
 }
 
-// TestOverviewOfManySets: each set is compared with all others, which has to stay cheap.
+// TestOverviewOfManySets: the answer compares each set with all others in a limited time.
 func TestOverviewOfManySets(t *testing.T) {
 	var objects []client.Object
 	for i := range 800 {
@@ -281,9 +280,9 @@ func TestOverviewOfManySets(t *testing.T) {
 	began := time.Now()
 	a, err := ask(t, c, collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})
 	if err != nil || a.State != explain.Healthy {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("answer %+v, error %v; want a healthy cluster", a, err)
 	}
-	if took := time.Since(began); took > 10*time.Second { // it takes a quarter of a second, and took 24 s
-		t.Errorf("took %s", took)
+	if took := time.Since(began); took > 10*time.Second { // the usual time is 0.25 s; an earlier version needed 24 s
+		t.Errorf("the answer took %s, want at most 10 s", took)
 	}
 }

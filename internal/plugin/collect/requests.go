@@ -16,9 +16,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// requests are the pending certificate requests of the machine, each with the approver's report about it.
-// The approver reports some requests on no machine, because it does not know whose they are; those are
-// judged here by its rules, as far as these do not depend on facts that only the approver has.
+// requests returns the pending certificate requests of the machine, each with the approver's report. For some
+// requests, the approver writes no event on a machine, because it cannot find the machine. requests judges these by
+// the approver's rules, as far as this package can read the facts. A denied request without a later request is
+// included.
 func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []postmortem.Request) {
 	list, err := once(l, "certificatesigningrequests", func() (*certificatesv1.CertificateSigningRequestList, error) {
 		var list certificatesv1.CertificateSigningRequestList
@@ -52,7 +53,7 @@ func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []pos
 		}
 		out = append(out, request)
 	}
-	if denied != nil && denied == newest { // its kubelet has not sent another request
+	if denied != nil && denied == newest { // the kubelet has not sent another request
 		request := status.Request(denied, approval.Decision{})
 		c := denial(denied)
 		request.Verdict, request.Reason, request.Message = string(approval.Refuse), explain.ReasonRequestDenied, strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
@@ -61,8 +62,8 @@ func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []pos
 	return out
 }
 
-// decidedSince reports whether a request was decided, or deleted, since all were listed: the facts of its
-// verdict were read later, and the token of a kubelet that has joined meanwhile is deleted.
+// decidedSince reports whether the request was decided or deleted after look listed the requests. The facts of the
+// verdict are newer than the list: for example, the token of a kubelet that has joined is deleted.
 func decidedSince(ctx context.Context, l *look, r *certificatesv1.CertificateSigningRequest) bool {
 	var now certificatesv1.CertificateSigningRequest
 	if err := l.Target.Get(ctx, client.ObjectKeyFromObject(r), &now); err != nil {
@@ -72,7 +73,7 @@ func decidedSince(ctx context.Context, l *look, r *certificatesv1.CertificateSig
 	return !pending
 }
 
-// denial is the denial of a request; nil if it was not denied.
+// denial returns the denial of a request, or nil if the request was not denied.
 func denial(r *certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequestCondition {
 	for i, c := range r.Status.Conditions {
 		if c.Type == certificatesv1.CertificateDenied {
@@ -82,7 +83,8 @@ func denial(r *certificatesv1.CertificateSigningRequest) *certificatesv1.Certifi
 	return nil
 }
 
-// recorded takes the approver's report from the events about the machine, if there is one.
+// recorded copies the approver's report from the newest event about the request. It returns false if no event is
+// about the request.
 func recorded(r *postmortem.Request, events []postmortem.Event) bool {
 	for _, e := range slices.Backward(events) {
 		_, message, ok := strings.Cut(e.Message, "certificate request "+r.Name+" of node ")
@@ -101,20 +103,20 @@ func recorded(r *postmortem.Request, events []postmortem.Event) bool {
 	return false
 }
 
-// waits are the reasons of objections that may be temporary.
+// waits has the reasons of objections that may be temporary.
 var waits = map[approval.Reason]bool{
 	approval.ReasonTooMany: true, approval.ReasonNoMachine: true, approval.ReasonAmbiguous: true,
 	approval.ReasonNotLinked: true, approval.ReasonNoAddresses: true, approval.ReasonAddress: true, approval.ReasonNodeExists: true,
 }
 
-// sure are the reasons that follow from objects which every user may read.
+// sure has the reasons that follow from facts which this package can read.
 var sure = map[approval.Reason]bool{
 	approval.ReasonMalformed: true, approval.ReasonUntrusted: true, approval.ReasonTokenGone: true, approval.ReasonUsages: true,
 	approval.ReasonSubject: true, approval.ReasonNames: true, approval.ReasonOtherToken: true, approval.ReasonOutsideJoinWindow: true,
 	approval.ReasonNoMachine: true, approval.ReasonNodeExists: true,
 }
 
-// judge applies the approver's rules.
+// judge applies the approver's rules to a request. It sets the verdict only for the reasons in sure.
 func (l *look) judge(ctx context.Context, out *postmortem.Request, r *certificatesv1.CertificateSigningRequest, f *explain.MachineFacts) {
 	facts := approval.Facts{Request: r, TokenKnown: true}
 	facts.Certificate, facts.ParseErr = approval.Parse(r.Spec.Request)

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// rivals are the other sets of the namespace that select the machines of set o, as it selects theirs. The
-// sets of one deployment are not compared.
+// rivals returns other sets in the namespace of set o. The selector of each set matches the machines of o, and the
+// selector of o matches its machines. rivals ignores sets of the same deployment, and sets under deletion.
 func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (out []string) {
 	if s.Kind != "MachineSet" {
 		return nil
@@ -30,13 +30,13 @@ func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (
 	return out
 }
 
-// siblings reports whether one object controls both.
+// siblings reports whether one object controls both a and b.
 func siblings(a, b client.Object) bool {
 	of := metav1.GetControllerOfNoCopy(a)
 	return of != nil && controls(of.UID, b)
 }
 
-// selection is the selector of a set, and the labels of the machines that it creates.
+// selection has the selector of a set, and the labels of the machines that the set creates.
 type selection struct {
 	set      client.Object
 	selector labels.Selector
@@ -48,7 +48,8 @@ func selectionOf(s explain.Subject, set client.Object) selection {
 	return selection{set, lens.Selector(set), lens.Makes(set)}
 }
 
-// selections are those of the sets beside s, computed once: each is compared with all others.
+// selections returns the selections of all sets in the namespace of s. It computes them once, because rivals compares
+// each set with all others.
 func selections(ctx context.Context, l *look, s explain.Subject) ([]selection, error) {
 	return once(l, "selections/"+s.API+"/"+s.Namespace, func() (out []selection, err error) {
 		list, err := l.listed(ctx, kindOf(s.API, "MachineSet"), s.Namespace)

@@ -21,30 +21,31 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// row is something that was broken on purpose in a trial, in the number of the trial. An
-// API that cannot be broken like that has no case.
+// row is a fault that the trial introduced on purpose, with its number in the trial. The field in has the case of
+// machine.openshift.io, the field too the case of machine.sapcloud.io. A case is nil if the API cannot have the
+// fault.
 type row struct {
 	number  string
 	what    string
 	in, too *broken
-	// apart says why state, reason, sentence and next step are not the same in both APIs;
-	// empty where they are, but for names. Causes quote what the objects say.
+	// apart says why state, reason, sentence and next step differ between the APIs. It is empty if they are equal
+	// except for names. Causes may differ, because they quote objects.
 	apart string
 }
 
-// broken is what is in a cluster of one API, and what it comes to.
+// broken has a question about a cluster of one API, and the expected answer.
 type broken struct {
 	ask     string
 	objects []client.Object
-	// leases are those that are there; nil: those of controllers at work.
+	// leases has the leases in the cluster. nil stands for the leases of running controllers.
 	leases []client.Object
 	reason string
-	// names are words that the answer must have, in its sentence, a cause or the next
-	// step: what a person has to know to go on.
+	// names has words that the sentence, a cause or the next step must contain, because the user needs them to
+	// continue.
 	names []string
-	// never are words that it must not have.
+	// never has words that the answer must not contain.
 	never []string
-	// refuse is asked before each reading; nil: all may be read.
+	// refuse is called before each read. nil permits all reads.
 	refuse func(what string) error
 }
 
@@ -63,7 +64,7 @@ func failedG(code, text string) *v1alpha1.Machine {
 	return gardenerMachine("CrashLoopBackOff", 6*time.Minute, operationG("Create", "Failed", code, fmt.Sprintf("Cloud provider message - machine codes error: code = [%s] message = [%s]", code, text)))
 }
 
-// uncreatedO is a machine whose condition InstanceExists says why it has no instance.
+// uncreatedO returns a machine whose condition InstanceExists says why no instance exists.
 func uncreatedO(status corev1.ConditionStatus, reason, text, spec string) *machinev1.Machine {
 	return openshiftMachine("Provisioning", 6*time.Minute, conditionO("InstanceExists", status, reason, text, 5*time.Minute), func(m *machinev1.Machine) {
 		m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(spec)}
@@ -82,7 +83,7 @@ func secret(name string) *corev1.Secret {
 	return s
 }
 
-// made are the rows about machines that have no instance, or no node.
+// made returns the rows about machines without an instance or without a node.
 func made() []row {
 	const oneClass = "the Gardener API retries where the machine of the OpenShift API fails"
 	const noKind = "the OpenShift API keeps no kind of a failure before the machine has failed"
@@ -158,12 +159,12 @@ func made() []row {
 	}
 }
 
-// dead are the leases of machine controllers that ended in good order.
+// dead returns leases that stopped machine controllers have released.
 func dead() []client.Object {
 	return list(lease("cluster-api-provider-test-leader", "", 77*time.Second), lease("machine-controller", "", 77*time.Second))
 }
 
-// lost are the rows about machines that worked.
+// lost returns the rows about machines that have worked.
 func lost(t *testing.T) []row {
 	const gives = "a machine of the Gardener API fails if its node is deleted or silent, the OpenShift API leaves that to health checks"
 	killed := func(m *v1alpha1.Machine) { m.Annotations = map[string]string{dialect.StoppedAnnotation: "exited"} }
@@ -190,7 +191,7 @@ func lost(t *testing.T) []row {
 	}
 }
 
-// leaving are the rows about machines on their way out.
+// leaving returns the rows about objects under deletion.
 func leaving() []row {
 	blocked := func(o ...client.Object) []client.Object {
 		return append(o, cordoned(node("True", "", "", 8*time.Hour)), pod("web-1", "n-1", "True", ""), budget(3, 3, 3))
@@ -235,8 +236,7 @@ func leaving() []row {
 	}
 }
 
-// checked are the rows about health checks, which are of one API and look at machines of
-// either.
+// checked returns the rows about health checks. One API has health checks, which select machines of either API.
 func checked() []row {
 	rows := map[string]string{"check-empty": "19: health check that selects nothing", "check-invalid": "20: health check with the operator Equals", "check-restricted": "22: maxUnhealthy short circuit"}
 	names := map[string][]string{"check-empty": {"spec.selector"}, "check-invalid": {"Equals"}, "check-restricted": {"total: 3, unhealthy: 2", "spec.maxUnhealthy"}}
@@ -249,7 +249,7 @@ func checked() []row {
 	return out
 }
 
-// pools are the rows about sets and deployments.
+// pools returns the rows about sets and deployments.
 func pools() []row {
 	held := "8 of 9 machines would go at once, 3 may (30%); annotation millwright.dev/approve-mass-deletion: 8 approves it"
 	paused := rolloutO(1, 9)
@@ -304,12 +304,12 @@ func pools() []row {
 	}
 }
 
-// sameNames takes out of an answer what names the API that it is of.
+// sameNames replaces the names that differ between the APIs.
 var sameNames = strings.NewReplacer("mill-a-x", "MACHINE", "mill-b-y", "MACHINE", "mill-a", "SET", "mill-b", "SET", " (limit 20m)", "",
 	"machine.openshift.io", "API", "machine.sapcloud.io", "API")
 
-// TestRows: what was broken on purpose reads right in both APIs, with the same words for
-// the same thing. Rows 21 and 29 are refused by the API server.
+// TestRows: the answer about each fault is as expected, and both APIs use the same words for the same fault. Rows 21
+// and 29 are missing, because the API server refuses these objects.
 func TestRows(t *testing.T) {
 	var page strings.Builder
 	all, ran := slices.Concat(made(), lost(t), leaving(), checked(), pools()), 0
@@ -321,7 +321,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// check answers a row in both APIs, and writes the answers down.
+// check compares the answers about a row with the expected ones, and appends the answers to page.
 func (r row) check(t *testing.T, page *strings.Builder) {
 	t.Helper()
 	fmt.Fprintf(page, "## %s: %s\n", r.number, r.what)
@@ -338,35 +338,35 @@ func (r row) check(t *testing.T, page *strings.Builder) {
 		fmt.Fprintf(page, "\n%s\n", text)
 		b.holds(t, a)
 		if a.State == explain.Healthy && r.number != "27" {
-			t.Errorf("%s is said to be healthy:\n%s", b.ask, text)
+			t.Errorf("%s: the state is Healthy:\n%s", b.ask, text)
 		}
 		answers = append(answers, sameNames.Replace(fmt.Sprintln(a.State, a.Reason, a.Sentence, a.Next)))
 	}
 	if same := len(answers) < 2 || answers[0] == answers[1]; same != (r.apart == "") {
-		t.Errorf("the same in both APIs: %v; said to differ because %q:\n%s", same, r.apart, strings.Join(answers, "\n"))
+		t.Errorf("the answers are equal: %v; apart says %q:\n%s", same, r.apart, strings.Join(answers, "\n"))
 	}
 }
 
-// holds holds an answer to what is expected of it.
+// holds checks the reason and the words of an answer.
 func (b *broken) holds(t *testing.T, a explain.Answer) {
 	t.Helper()
 	text := a.Text(now)
 	if a.Reason != b.reason {
-		t.Errorf("%s: answered %s (%s), want %s:\n%s", b.ask, a.Reason, a.State, b.reason, text)
+		t.Errorf("%s: reason %s (%s), want %s:\n%s", b.ask, a.Reason, a.State, b.reason, text)
 	}
 	for _, name := range b.names {
 		if !strings.Contains(text, name) {
-			t.Errorf("%s: does not say %q:\n%s", b.ask, name, text)
+			t.Errorf("%s: the answer lacks %q:\n%s", b.ask, name, text)
 		}
 	}
 	for _, name := range b.never {
 		if strings.Contains(text, name) {
-			t.Errorf("%s: says %q:\n%s", b.ask, name, text)
+			t.Errorf("%s: the answer has %q:\n%s", b.ask, name, text)
 		}
 	}
 }
 
-// answer is what the plugin says of it.
+// answer returns the plugin's answer to the question of b.
 func (b *broken) answer(t *testing.T) explain.Answer {
 	t.Helper()
 	q, err := collect.Parse(b.ask)
@@ -376,7 +376,7 @@ func (b *broken) answer(t *testing.T) explain.Answer {
 	return b.asked(t, q)
 }
 
-// asked is what the plugin says to a question about the same cluster.
+// asked returns the plugin's answer to another question about the same cluster.
 func (b *broken) asked(t *testing.T, q collect.Question) explain.Answer {
 	t.Helper()
 	leases := b.leases

@@ -21,7 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// cannotMakeO and cannotMakeG are sets whose creations are refused with a text.
+// cannotMakeO and cannotMakeG return a set whose controller could not create machines, with the text of the error.
 func cannotMakeO(text string) *machinev1.MachineSet {
 	return openshiftSet(2, 1, 1, func(s *machinev1.MachineSet) {
 		s.Status.Conditions = []machinev1.Condition{
@@ -83,7 +83,7 @@ func trialsGroups() []trial {
 				return o
 			}()},
 		},
-		{"40", "a quota refuses machines, told by an event of the original", &broken{ask: setA, reason: "ReconcileError", names: []string{"exceeded quota"}, never: []string{"Next: wait"}, objects: list(openshiftSet(2, 1, 1), told("uid-set-o", "ReconcileError", quota, 2*time.Minute))}, nil},
+		{"40", "a quota refuses machines, as an event of the original reports", &broken{ask: setA, reason: "ReconcileError", names: []string{"exceeded quota"}, never: []string{"Next: wait"}, objects: list(openshiftSet(2, 1, 1), told("uid-set-o", "ReconcileError", quota, 2*time.Minute))}, nil},
 		{"41", "rollout to a missing class", nil, &broken{ask: mdG, reason: "ClassUnavailable", names: []string{"is being rolled: 2 of 10 machines are updated", "create machineclass small in namespace blue"}, objects: append(rollout(1, 9, gardenerDeployment(), nil), func() client.Object {
 			m := failedG("Unavailable", "spec.class.name: read machineclass small: not found")
 			m.OwnerReferences[0].Name, m.OwnerReferences[0].UID = "mill-2", "uid-set-2"
@@ -109,7 +109,7 @@ func trialsControllers() []trial {
 			&broken{ask: machineY, reason: "ControllerNotRunning", names: none, leases: dead(), objects: list(class, gardenerMachine("", 77*time.Second))},
 		},
 		{
-			"35", "machine controller dead, and nothing asked of it", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: headline, leases: dead(), objects: wellO},
+			"35", "machine controller dead, and no work for it", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: headline, leases: dead(), objects: wellO},
 			&broken{ask: "ns/blue", reason: "ControllerNotRunning", names: headline, leases: dead(), objects: wellG},
 		},
 		{
@@ -117,7 +117,7 @@ func trialsControllers() []trial {
 			&broken{ask: setB, reason: "ControllerNotRunning", names: []string{"stranger_42"}, leases: strangers, objects: list(unseenG)},
 		},
 		{
-			"36", "such a lease, and nothing asked for", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"is not in order: the machine-controller-manager", "stranger_42"}, leases: strangers, objects: wellO},
+			"36", "leases held by a stranger, and no work for the controller", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"is not in order: the machine-controller-manager", "stranger_42"}, leases: strangers, objects: wellO},
 			&broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"is not in order: the machine-controller-manager", "stranger_42"}, leases: strangers, objects: wellG},
 		},
 		{
@@ -135,7 +135,7 @@ func trialsControllers() []trial {
 	}
 }
 
-// trialsClouds quote clouds.
+// trialsClouds returns trials with error messages of clouds.
 func trialsClouds() []trial {
 	given := func(code, text string) *v1alpha1.Machine {
 		m := failedG(code, text)
@@ -189,7 +189,7 @@ func trialsClouds() []trial {
 	}
 }
 
-// trialsKeys have invalid Millwright annotations.
+// trialsKeys returns trials with Millwright annotations: guards, invalid values and unknown keys.
 func trialsKeys() []trial {
 	withO := func(key, value string) []client.Object {
 		return list(openshiftSet(0, 0, 0, func(s *machinev1.MachineSet) { s.Annotations = map[string]string{key: value} }))
@@ -229,7 +229,7 @@ func trialsKeys() []trial {
 	}
 }
 
-// trialsUntried are those that the trial names as not tried.
+// trialsUntried returns situations that the report of the trial lists as not tried.
 func trialsUntried(t *testing.T) []trial {
 	t.Helper()
 	denied := request(t, "uid-o", "n-1", 10*time.Minute, usages)
@@ -270,8 +270,7 @@ func trialsUntried(t *testing.T) []trial {
 	}
 }
 
-// TestHeadlineFirst: a controller that is not running comes before all objects, whatever is
-// wrong with them.
+// TestHeadlineFirst: the answer reports a controller that does not run before the problems of objects.
 func TestHeadlineFirst(t *testing.T) {
 	b := &broken{leases: dead(), objects: list(refusedO("no"), openshiftSet(1, 1, 0))}
 	a := b.asked(t, collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})

@@ -24,16 +24,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// trial is a situation of the second trial by users, by its number there. o is that of
-// machine.openshift.io, g of machine.sapcloud.io; nil where the API has no such situation.
+// trial is a situation of the second trial by users, with its number in that trial. o is the case of
+// machine.openshift.io, g of machine.sapcloud.io. A case is nil if the API does not have the situation.
 type trial struct {
 	number, what string
 	o, g         *broken
 }
 
-// TestTrial: each situation of the trial reads right in both APIs: the answer has the reason
-// and the words without which a person cannot go on, and no words that lead astray. What is
-// said of a machine is also said of its set and of all namespaces.
+// TestTrial: for each situation, the answer has the expected reason and the words that the user needs, and no
+// misleading words. The answers about the machine's set and about all namespaces report the machine's problem, too.
 func TestTrial(t *testing.T) {
 	for _, r := range slices.Concat(trialsMade(), trialsJoining(t), trialsRunning(), trialsLeaving(), trialsGroups(), trialsControllers(), trialsClouds(), trialsKeys(), trialsUntried(t)) {
 		for api, b := range map[string]*broken{"o": r.o, "g": r.g} {
@@ -51,7 +50,7 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// TestTrialIsWhole: no situation of the trial is left out but those which need no answer.
+// TestTrialIsWhole: the tests have each situation of the trial, except the situations in without.
 func TestTrialIsWhole(t *testing.T) {
 	without := map[string]string{"44": "refused by the API server", "51": "the simulator answers differently from the cloud"}
 	seen := map[string]bool{}
@@ -62,13 +61,13 @@ func TestTrialIsWhole(t *testing.T) {
 	}
 	for n := 1; n <= 56; n++ {
 		if number := strconv.Itoa(n); !seen[number] && without[number] == "" {
-			t.Errorf("row %d is not tried", n)
+			t.Errorf("no test has situation %d of the trial", n)
 		}
 	}
 }
 
-// alike asks about the set of the machine, and about all namespaces: both have its reason and
-// its sentence, and the first cause where that says more.
+// alike asks about the set of the machine, and about all namespaces. Both answers must have the sentence and the
+// first cause of a.
 func (b *broken) alike(t *testing.T, a explain.Answer) {
 	t.Helper()
 	with := *b
@@ -93,7 +92,7 @@ func (b *broken) alike(t *testing.T, a explain.Answer) {
 		text := other.Text(now)
 		for _, want := range []string{strings.TrimSuffix(a.Sentence, "."), firstCause(a)} {
 			if !strings.Contains(text, want) {
-				t.Errorf("of the machine it says\n%s\n%s does not say %q:\n%s", a.Text(now), other.Subject, want, text)
+				t.Errorf("the answer about the machine:\n%s\nthe answer about %s lacks %q:\n%s", a.Text(now), other.Subject, want, text)
 			}
 		}
 	}
@@ -156,7 +155,7 @@ func failedO(reason machinev1.MachineStatusError, text string) func(*machinev1.M
 	return func(m *machinev1.Machine) { m.Status.ErrorReason, m.Status.ErrorMessage = &reason, &text }
 }
 
-// joiningO and joiningG have an instance since some time, and no node.
+// joiningO and joiningG return a machine that has had an instance for the time d, and has no node.
 func joiningO(d time.Duration, change ...func(*machinev1.Machine)) *machinev1.Machine {
 	return openshiftMachine("Provisioned", d, append(change, provisionedO, func(m *machinev1.Machine) { m.Status.LastUpdated = ptr.To(ago(d)) })...)
 }
@@ -222,7 +221,7 @@ func trialsRunning() []trial {
 		{"23", "health check that selects nothing", &broken{ask: "mhc/workers", reason: "NoMachines", names: []string{"spec.selector", "--show-labels"}, objects: list(empty)}, nil},
 		{"24", "health checks that overlap", &broken{ask: "mhc/workers", reason: "SharedMachines", names: []string{"pool"}, objects: list(check("workers", counted), check("pool", counted), running, node("True", "", "", 4*time.Hour))}, nil},
 		{"25", "short circuit", &broken{ask: "mhc/workers", reason: "TooManyUnhealthy", names: []string{"total: 3, unhealthy: 2", "spec.maxUnhealthy"}, objects: list(restricted)}, nil},
-		{"besides", "short circuit while machines merely start", &broken{ask: "mhc/workers", reason: "MachinesStart", names: []string{"remediates nothing while machines start", "Next: wait"}, objects: list(starting)}, nil},
+		{"besides", "short circuit while machines only start", &broken{ask: "mhc/workers", reason: "MachinesStart", names: []string{"remediates nothing while machines start", "Next: wait"}, objects: list(starting)}, nil},
 		{
 			"31 53", "instance killed or stopped", &broken{ask: machineX, reason: "InstanceStopped", names: []string{"exited"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
 			&broken{ask: machineY, reason: "InstanceStopped", names: []string{"exited"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG, stopped), silent)},
@@ -278,7 +277,7 @@ func trialsLeaving() []trial {
 			&broken{ask: machineY, reason: "DisruptionBudget", names: cannot, never: astray, objects: blocked(broken0, bare, class, goingG)},
 		},
 		{
-			"42", "budget that allows none whatever happens", &broken{ask: machineX, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), goingO, pod("web-2", "n-2", "False", "CrashLoopBackOff"))},
+			"42", "budget that never allows a disruption", &broken{ask: machineX, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), goingO, pod("web-2", "n-2", "False", "CrashLoopBackOff"))},
 			&broken{ask: machineY, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), class, goingG)},
 		},
 		{

@@ -49,8 +49,8 @@ const ns = "blue"
 
 func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 
-// cluster is an API server that has the objects; refuse is asked before each
-// reading of a type ("*v1.PodList"), and may be nil.
+// cluster returns a reader of an API server with the objects. The reader calls refuse before it reads a type, such as
+// "*v1.PodList". refuse may be nil.
 func cluster(t *testing.T, refuse func(what string) error, objects ...client.Object) client.Reader {
 	t.Helper()
 	b := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).
@@ -78,9 +78,9 @@ func cluster(t *testing.T, refuse func(what string) error, objects ...client.Obj
 	})
 }
 
-// lease is the lease of a controller, renewed some time ago; it has no holder if holder is empty.
+// lease returns a lease that was renewed at the given time before now. A lease with an empty holder is released.
 func lease(name, holder string, renewed time.Duration) *coordinationv1.Lease {
-	if strings.HasPrefix(holder, "pod-") { // as controllers name themselves
+	if strings.HasPrefix(holder, "pod-") { // controllers have such an identity
 		holder += "_2b1f9c1e-6f5c-4d0e-9a60-0f4d5c1e7a10"
 	}
 	return &coordinationv1.Lease{
@@ -91,7 +91,7 @@ func lease(name, holder string, renewed time.Duration) *coordinationv1.Lease {
 	}
 }
 
-// atWork are the leases of controllers that look after both APIs.
+// atWork returns the leases of running controllers for both APIs.
 func atWork() (out []client.Object) {
 	for _, api := range apis.All {
 		out = append(out, lease(api.MachineLease("test"), "pod-1", 2*time.Second), lease(api.SetLease(), "pod-2", 2*time.Second))
@@ -133,7 +133,7 @@ func gardenerMachine(phase v1alpha1.MachinePhase, age time.Duration, change ...f
 
 var class = &v1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "small"}}
 
-// withNode has an instance, and is linked to node n-1.
+// withNodeO and withNodeG give a machine an instance, and link it to node n-1.
 func withNodeO(m *machinev1.Machine) {
 	m.Spec.ProviderID = ptr.To("test:///i-1")
 	m.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: "n-1", UID: "uid-n"}
@@ -150,7 +150,7 @@ func stoppedO(m *machinev1.Machine) {
 	m.Annotations = map[string]string{dialect.StoppedAnnotation: "exited"}
 }
 
-// deletedO began to be deleted some time ago.
+// deletedO and deletedG start the deletion of a machine at the given time before now.
 func deletedO(d time.Duration) func(*machinev1.Machine) {
 	return func(m *machinev1.Machine) { m.DeletionTimestamp = ptr.To(ago(d)) }
 }
@@ -159,7 +159,7 @@ func deletedG(d time.Duration) func(*v1alpha1.Machine) {
 	return func(m *v1alpha1.Machine) { m.DeletionTimestamp = ptr.To(ago(d)) }
 }
 
-// startedO and startedG record that a step of a deletion began.
+// startedO and startedG record that a step of the deletion began at the given time before now.
 func startedO(step lifecycle.DeletionStep, d time.Duration) func(*machinev1.Machine) {
 	return conditionO(dialect.StartedCondition(step), corev1.ConditionTrue, "", "", d)
 }
@@ -201,7 +201,7 @@ func cordoned(n *corev1.Node) *corev1.Node {
 	return n
 }
 
-// updateFailed is a node that says so of its update in place.
+// updateFailed marks a node whose update in place has failed.
 func updateFailed(n *corev1.Node) *corev1.Node {
 	n.Labels = map[string]string{
 		v1alpha1.LabelKeyNodeCandidateForUpdate: "true", v1alpha1.LabelKeyNodeSelectedForUpdate: "true", v1alpha1.LabelKeyNodeUpdateResult: v1alpha1.LabelValueNodeUpdateFailed,
@@ -239,8 +239,7 @@ func attachment() *storagev1.VolumeAttachment {
 	}
 }
 
-// request is what a kubelet asks for that boots with the token of the machine
-// with this UID.
+// request returns the certificate request of a kubelet that boots with the token of the machine with this UID.
 func request(t *testing.T, uid, nodeName string, age time.Duration, usages ...certificatesv1.KeyUsage) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -274,7 +273,7 @@ func told(uid, reason, message string, since time.Duration) *corev1.Event {
 	}
 }
 
-// kept is a stored record about a machine.
+// kept returns stored evidence about a machine that never joined.
 func kept(t *testing.T, api, name, uid string) *corev1.ConfigMap {
 	t.Helper()
 	r := postmortem.Record{
@@ -293,7 +292,7 @@ func kept(t *testing.T, api, name, uid string) *corev1.ConfigMap {
 	return c
 }
 
-// keptFor is a stored record about a machine that worked.
+// keptFor returns stored evidence about a machine that has worked.
 func keptFor(t *testing.T, cause postmortem.Cause, summary string) *corev1.ConfigMap {
 	t.Helper()
 	r := postmortem.Record{

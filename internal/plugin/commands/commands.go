@@ -1,4 +1,4 @@
-// Package commands has the commands of the plugin that are packages of their own.
+// Package commands lists the commands of the plugin that have their own packages.
 package commands
 
 import (
@@ -9,5 +9,5 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 )
 
-// More are these commands.
+// More has these commands.
 var More = []plugin.Command{top.Command, ui.Command, period.Command, stop.Stop, stop.Resume}

@@ -1,4 +1,4 @@
-// Package connect reads from kubectl's flags which cluster a command is about.
+// Package connect connects commands to the clusters that kubectl's flags name.
 package connect
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-// noServer is kubectl's default server if no cluster is configured.
+// noServer is the server that kubectl uses if no cluster is configured.
 const noServer = "localhost:8080"
 
-// Limits of the requests of one command, per second and at once.
+// qps limits the requests of one command per second. burst limits the requests of a short burst.
 const (
 	qps   = 50
 	burst = 100
 )
 
-// Config is the connection that the flags name. It fails if they name none.
+// Config returns the connection that the flags or the environment name. It fails if they name no cluster.
 func Config(flags genericclioptions.RESTClientGetter) (*rest.Config, error) {
 	c, err := flags.ToRESTConfig()
 	if err != nil {
@@ -36,15 +36,15 @@ func Config(flags genericclioptions.RESTClientGetter) (*rest.Config, error) {
 	return c, nil
 }
 
-// File are the flags that name the file of a kubeconfig.
+// File returns flags that name only the kubeconfig at path.
 func File(path string) *genericclioptions.ConfigFlags {
 	flags := genericclioptions.NewConfigFlags(false)
 	flags.KubeConfig = &path
 	return flags
 }
 
-// Both are the connections to the cluster that the flags name, and to the one that machines join, which the kubeconfig
-// of the flag --target-kubeconfig names; nil: the same.
+// Both returns the connections to the cluster that the flags name and to the target cluster. targetKubeconfig is the
+// value of --target-kubeconfig. If it is empty, target is nil: the machines join the first cluster.
 func Both(flags genericclioptions.RESTClientGetter, targetKubeconfig string) (control, target *rest.Config, err error) {
 	if control, err = Config(flags); err != nil {
 		return nil, nil, fmt.Errorf("connect to the cluster: %w", err)
@@ -58,7 +58,7 @@ func Both(flags genericclioptions.RESTClientGetter, targetKubeconfig string) (co
 	return control, target, nil
 }
 
-// Readers read the clusters of [Both], past any cache.
+// Readers returns readers of the clusters of [Both], without a cache. Without --target-kubeconfig, target is control.
 func Readers(flags genericclioptions.RESTClientGetter, targetKubeconfig string) (control, target client.Reader, err error) {
 	c, t, err := Both(flags, targetKubeconfig)
 	if err != nil {
@@ -76,7 +76,7 @@ func Readers(flags genericclioptions.RESTClientGetter, targetKubeconfig string) 
 	return control, target, nil
 }
 
-// ClusterName is the kubeconfig's name for the cluster; empty if it has none.
+// ClusterName returns the kubeconfig's name for the cluster, or "" if the kubeconfig has no name.
 func ClusterName(flags *genericclioptions.ConfigFlags) string {
 	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/connect"
 )
 
-// command is `kubectl machine report` on the command line.
+// command has the flags of `kubectl machine report`.
 type command struct {
 	genericiooptions.IOStreams
 	config        *genericclioptions.ConfigFlags
@@ -30,7 +30,7 @@ type command struct {
 	all, markdown bool
 }
 
-// Command is the command that summarizes a period; program is its name for users.
+// Command returns the command that summarizes a period. program is the name of the program for users.
 func Command(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	r := &command{IOStreams: streams, config: genericclioptions.NewConfigFlags(true), print: plugin.NewOutput()}
 	c := &cobra.Command{
@@ -98,7 +98,8 @@ func (r *command) run(ctx context.Context) error {
 	return err
 }
 
-// question names the API and the namespace: without -n that of the context, with -A all.
+// question returns the API and the namespace. Without -n, the namespace is that of the context. With -A, it is empty,
+// which means all namespaces.
 func (r *command) question() (q collect.Question, err error) {
 	if r.api != "" {
 		known, err := apis.OfFlag(r.api)

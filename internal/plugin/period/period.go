@@ -1,5 +1,5 @@
-// Package period reads from clusters what happened to machines in a period, for package digest. It only reads; what
-// the user may not read is a gap.
+// Package period reads from clusters what happened to machines in a period, for package digest. It writes nothing. It
+// records objects that the user may not read as gaps.
 package period
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// Read summarizes the period before now in q's namespace, or in all if that is empty. It fails if nothing could be read
-// at all.
+// Read summarizes the period of the given length that ends now. If q has no namespace, the summary is about all
+// namespaces. Read fails only if it can read no kind of the APIs.
 func Read(ctx context.Context, now time.Time, length time.Duration, c collect.Clusters, q collect.Question) (digest.Digest, error) {
 	f := digest.Facts{From: now.Add(-length), To: now, Place: "all namespaces"}
 	if q.Namespace != "" {
@@ -75,14 +75,15 @@ func machineOf(e collect.Explained) digest.Machine {
 	return m
 }
 
-// prevented are the reasons of events about something that a controller refrained from.
+// prevented has the reasons of events with which a controller reports that it does not act.
 var prevented = map[string]bool{
 	dialect.EventRemediationRestricted: true, dialect.EventStorm: true, dialect.EventSkippedNoController: true,
 	dialect.HeldReason: true, limits.CreationHeld: true, string(rollout.Stopped): true,
 	"FrozeMachineSet": true, "OrphanNotDeleted": true, "OrphansNotCollected": true,
 }
 
-// reportOf is an event about an object of the APIs; false if it is about another one.
+// reportOf returns the report of an event about an object of the APIs. If only is not empty, the object must belong
+// to this API. ok is false for other events.
 func reportOf(e *corev1.Event, only string) (r digest.Report, ok bool) {
 	about := e.InvolvedObject
 	api, known := apis.Of(about.GroupVersionKind().Group)
@@ -107,8 +108,8 @@ func reportOf(e *corev1.Event, only string) (r digest.Report, ok bool) {
 	return r, true
 }
 
-// deletes is the action of the events of sets about deleted machines, scales that of the events of deployments about
-// the sizes of their sets.
+// deletes is the action of a set's events about deleted machines. scales is the action of a deployment's events about
+// the sizes of its sets.
 const (
 	deletes = "Delete"
 	scales  = "Scale"

@@ -42,7 +42,8 @@ func event(name, kind, of, reason, message string, change ...func(*corev1.Event)
 	return e
 }
 
-// fleet is a cluster with a day of events in both APIs.
+// fleet returns a cluster with objects of both APIs and events of one day. The cluster refuses to list the kind
+// refused.
 func fleet(t *testing.T, refused string) collect.Clusters {
 	t.Helper()
 	leaving := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{
@@ -84,7 +85,7 @@ func fleet(t *testing.T, refused string) collect.Clusters {
 	return collect.Clusters{Control: refusing, Target: refusing}
 }
 
-// TestRead: objects, events and evidence of both APIs are in the digest, and events of other objects are not.
+// TestRead: the digest has objects, events and evidence, and ignores events about other objects.
 func TestRead(t *testing.T) {
 	d, err := period.Read(t.Context(), now, 24*time.Hour, fleet(t, ""), collect.Question{Namespace: "blue"})
 	if err != nil {
@@ -110,16 +111,16 @@ func TestRead(t *testing.T) {
 		t.Errorf("created: %+v in %s", d.Created, d.Place)
 	}
 	if d, _ := period.Read(t.Context(), now, 24*time.Hour, fleet(t, ""), collect.Question{Namespace: "blue", API: provider.OpenShift}); len(d.Deleted) != 1 || len(d.Prevented) != 0 {
-		t.Errorf("of one API: %+v", d)
+		t.Errorf("with only machine.openshift.io: %+v", d)
 	}
 }
 
-// TestUnread: what may not be read is named, and the rest is in the digest.
+// TestUnread: the digest names the kinds that the user may not read, and has the other facts.
 func TestUnread(t *testing.T) {
 	for refused, want := range map[string]string{"events": "events: you may not", "configmaps": "evidence (configmaps): you may not"} {
 		d, err := period.Read(t.Context(), now, 24*time.Hour, fleet(t, refused), collect.Question{})
 		if err != nil || !strings.Contains(strings.Join(d.Gaps, "; "), want) || len(d.Created) != 1 {
-			t.Errorf("%s: %v, gaps %q, created %v", refused, err, d.Gaps, d.Created)
+			t.Errorf("%s refused: error %v, gaps %q, created %v", refused, err, d.Gaps, d.Created)
 		}
 	}
 }

@@ -1,8 +1,8 @@
-// Package preflight judges whether Millwright may replace an original in a cluster: what blocks that, and
-// what Millwright would do to each object in its first hour.
+// Package preflight judges whether Millwright can replace machine-api-operator or machine-controller-manager in a
+// cluster. It reports the obstacles, and what Millwright would do to each object in the first hour.
 //
-// The package performs no I/O and reads no clock. It does not decide what the controllers would do: the
-// caller fills in [Object.Does] and the answers by the controllers' own decisions.
+// The package performs no I/O and reads no clock. The caller computes [Object.Does] and the answers with the decision
+// functions of the controllers.
 package preflight
 
 import (
@@ -15,24 +15,24 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// Facts are the facts that were read from a cluster.
+// Facts has the facts about a cluster.
 type Facts struct {
-	// Objects are all objects of the APIs, Definitions the existing CRDs of those APIs.
+	// Objects has all objects of the APIs. Definitions has their CRDs, including CRDs that the cluster lacks.
 	Objects     []Object
 	Definitions []Definition
 	Leases      []Lease
-	// Served are the infrastructures that a running controller serves, by their names in objects, besides
-	// [Providers].
+	// Served has infrastructures for which a controller runs, in addition to [Providers]. It uses the names that
+	// objects use.
 	Served []string
-	// Lacks are the missing rights of the checked accounts; Asked says that some were checked.
+	// Lacks has the missing rights of the checked accounts. Asked means that the caller checked at least one account.
 	Lacks []Lack
 	Asked bool
-	// Gaps are the objects that could not be read.
+	// Gaps has texts about the objects that could not be read.
 	Gaps []string
 }
 
-// Providers are the names of the infrastructures that Millwright serves, as objects use them: the kind of a
-// provider's spec, or the provider of a class.
+// Providers has the infrastructures that Millwright supports, by the names that objects use: the kind of a provider
+// spec, or the provider of a machine class.
 var Providers = []string{
 	"KubemarkMachineProviderConfig", "kubemark",
 	"AWSMachineProviderConfig", "AWS",
@@ -48,74 +48,74 @@ var Providers = []string{
 // Object is one object of an API.
 type Object struct {
 	explain.Answer
-	// Deleting says that it is being deleted.
+	// Deleting means that the object is under deletion.
 	Deleting bool
-	// Owner is the object that controls it; nil: no controller.
+	// Owner is the object in the controller reference. It is nil without such a reference.
 	Owner *explain.Subject
-	// Does is what the controllers do about the machines of a deployment or a set; empty if they do
+	// Does describes what the controllers do to the machines of a deployment or a set. It is empty if they do
 	// nothing.
 	Does string
-	// Infrastructure is its infrastructure, in its spelling; empty if it names none.
+	// Infrastructure is the infrastructure as the object writes it. It is empty if the object names none.
 	Infrastructure string
-	// Unknown are the fields of its spec that no type of Millwright has.
+	// Unknown has the paths of the fields that Millwright's types do not have.
 	Unknown []string
-	// Authority is the API that manages it, if the object names another one.
+	// Authority is the API that manages the object. It is empty if the machine API manages the object.
 	Authority string
 }
 
 // Definition is a CRD.
 type Definition struct {
 	Name string
-	// Present says that the cluster has it, Needed that nothing of the API works without it.
+	// Present means that the cluster has the CRD. Needed means that the API does not work without the CRD.
 	Present, Needed bool
-	// Serves are the versions that are served, Wants the one that Millwright speaks.
+	// Serves has the versions that the API server serves. Wants is the version that Millwright uses.
 	Serves []string
 	Wants  string
 }
 
-// Lack is the missing rights of an account that a role of Millwright requires.
+// Lack has the rights that a role of Millwright requires and an account lacks.
 type Lack struct {
 	Account, Role string
-	// Rights are clauses: "get, list nodes".
+	// Rights has clauses such as "get, list nodes".
 	Rights []string
 }
 
-// Lease is a lease under which an original, or another Millwright, leads.
+// Lease is a lease of an original program, or of another installation of Millwright.
 type Lease struct {
 	explain.Lease
-	// Leads names the program that leads under it.
+	// Leads describes the program that uses the lease for leader election.
 	Leads string
 }
 
-// Effect is what Millwright does to an object.
+// Effect is the kind of work that Millwright does on an object.
 type Effect string
 
-// The effects.
+// Values of [Effect].
 const (
-	// Bookkeeping: a finalizer, conditions, Millwright's own annotations; no machine is changed.
+	// Bookkeeping: Millwright writes a finalizer, conditions or its own annotations. No machine changes.
 	Bookkeeping Effect = "Bookkeeping"
-	// Continues: a change that was begun, or requested, continues.
+	// Continues: a change that has begun, or that a user has requested, continues.
 	Continues Effect = "Continues"
 	// Watches: the object is unhealthy. Its timeouts and health checks may take effect.
 	Watches Effect = "Watches"
 )
 
-// Verdict is the effect on one object.
+// Verdict is the effect of Millwright on one object.
 type Verdict struct {
 	explain.Subject
 	Effect Effect `json:"effect"`
 	Text   string `json:"text,omitempty"`
-	// Under is the deployment or set whose change concerns this object too.
+	// Under is the deployment or set whose change includes this object.
 	Under *explain.Subject `json:"under,omitempty"`
 }
 
-// Block is one obstacle.
+// Block is an obstacle to the takeover.
 type Block struct {
-	// Reason is a stable word, What a sentence, Do the remedy.
+	// Reason is a stable word for programs. What describes the obstacle. Do is the remedy.
 	Reason string `json:"reason"`
 	What   string `json:"what"`
 	Do     string `json:"do"`
-	// Rights are the missing ones, Objects the objects that it is about.
+	// Rights has the missing rights. Objects has the affected objects.
 	Rights  []string          `json:"rights,omitempty"`
 	Objects []explain.Subject `json:"objects,omitempty"`
 }
@@ -133,9 +133,9 @@ const (
 	ReasonNoDefinition = "NoAPI"
 )
 
-// Report is the answer.
+// Report is the result of [Judge].
 type Report struct {
-	// Ready says that there is no block, Quiet that there is only bookkeeping to do.
+	// Ready means that there is no obstacle. Quiet means that Millwright would do only bookkeeping.
 	Ready   bool      `json:"ready"`
 	Quiet   bool      `json:"quiet"`
 	Blocks  []Block   `json:"blocks"`
@@ -143,7 +143,7 @@ type Report struct {
 	Notes   []string  `json:"notes,omitempty"`
 }
 
-// Judge creates the report.
+// Judge returns the report about a cluster at the time now.
 func Judge(now time.Time, f Facts) Report {
 	r := Report{Quiet: true, Blocks: []Block{}, Objects: []Verdict{}}
 	r.Blocks = append(r.Blocks, leases(now, f.Leases)...)
@@ -178,8 +178,8 @@ func Judge(now time.Time, f Facts) Report {
 	return r
 }
 
-// judged says what Millwright does to an object. Deletions come first: other changes of an object under
-// deletion do not matter any more.
+// judged returns the effect on an object. A deletion takes precedence: other changes of an object under deletion have
+// no effect.
 func judged(o Object, all map[explain.Subject]Object) Verdict {
 	v := Verdict{Subject: o.Subject, Effect: Bookkeeping}
 	says := strings.TrimPrefix(o.Sentence, o.Subject.String()+" ")
@@ -198,7 +198,7 @@ func judged(o Object, all map[explain.Subject]Object) Verdict {
 	return v
 }
 
-// above is the nearest owner whose machines are changed; nil if no owner is.
+// above returns the nearest owner whose machines the controllers change, or nil.
 func above(o Object, all map[explain.Subject]Object) *explain.Subject {
 	for o.Owner != nil {
 		owner, known := all[*o.Owner]
@@ -213,7 +213,8 @@ func above(o Object, all map[explain.Subject]Object) *explain.Subject {
 	return nil
 }
 
-// leases are those with a holder: the holder would act beside Millwright, or prevent it from acting.
+// leases returns a block for each lease that has a holder and has not expired. The holder would act beside
+// Millwright, or prevent Millwright from acting.
 func leases(now time.Time, all []Lease) (out []Block) {
 	for _, l := range all {
 		if l.Holder == "" || !now.Before(l.Renewed.Add(l.Lasts)) {
@@ -246,7 +247,7 @@ func definitions(all []Definition) (out []Block) {
 	return out
 }
 
-// infrastructures are those that no controller serves.
+// infrastructures returns a block for each infrastructure without a provider.
 func infrastructures(f Facts) []Block {
 	known := append(slices.Clone(Providers), f.Served...)
 	return grouped(f.Objects, func(o Object) []string {
@@ -282,7 +283,7 @@ func authorities(all []Object) []Block {
 	})
 }
 
-// grouped is one block for each name in the objects, in the order of the names.
+// grouped returns one block for each name in the objects, sorted by name.
 func grouped(all []Object, names func(Object) []string, block func(name string) Block) (out []Block) {
 	about := map[string][]explain.Subject{}
 	var order []string

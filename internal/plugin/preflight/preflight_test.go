@@ -16,7 +16,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// sound is a cluster with one machine at rest, in which nothing stands in the way.
+// sound returns the facts about a cluster with one healthy machine and no obstacle.
 func sound(changes ...func(*preflight.Facts)) preflight.Facts {
 	f := preflight.Facts{
 		Definitions: []preflight.Definition{
@@ -46,7 +46,7 @@ func lease(holder string, ago, lasts time.Duration) func(*preflight.Facts) {
 	}
 }
 
-// TestBlocks: each thing that stands in the way is named by its reason, and what only looks like one is not.
+// TestBlocks: Judge returns a block for each obstacle, and no block for facts that only resemble an obstacle.
 func TestBlocks(t *testing.T) {
 	for _, c := range []struct {
 		why    string
@@ -54,42 +54,43 @@ func TestBlocks(t *testing.T) {
 		reason string
 		says   string
 	}{
-		{"nothing", sound(), "", ""},
+		{"no obstacle", sound(), "", ""},
 		{"a leader that renews", sound(lease("host", 5*time.Second, time.Minute)), preflight.ReasonLeaseHeld, "a controller is at work: host holds the lease kube-system/x, renewed 5s ago"},
-		{"a lease that ran out", sound(lease("host", time.Hour, time.Minute)), "", ""},
-		{"a lease that was released", sound(lease("", time.Second, time.Minute)), "", ""},
-		{"a clock that is ahead of ours", sound(lease("host", -5*time.Second, time.Minute)), preflight.ReasonLeaseHeld, "renewed 0s ago"},
+		{"an expired lease", sound(lease("host", time.Hour, time.Minute)), "", ""},
+		{"a released lease", sound(lease("", time.Second, time.Minute)), "", ""},
+		{"the holder's clock is ahead", sound(lease("host", -5*time.Second, time.Minute)), preflight.ReasonLeaseHeld, "renewed 0s ago"},
 		{"neither API", sound(func(f *preflight.Facts) { f.Definitions = f.Definitions[1:] }), preflight.ReasonNoDefinition, "neither"},
-		{"half an API", sound(func(f *preflight.Facts) { f.Definitions[1].Needed = true }), preflight.ReasonMissing, "no CRD deployments.a"},
-		{"a newer version beside ours", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2", "v1"} }), "", ""},
-		{"a newer version in place of ours", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2"} }), preflight.ReasonVersion, "serves v2 and not v1"},
+		{"a required CRD is missing", sound(func(f *preflight.Facts) { f.Definitions[1].Needed = true }), preflight.ReasonMissing, "no CRD deployments.a"},
+		{"a newer version beside Millwright's", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2", "v1"} }), "", ""},
+		{"a newer version instead of Millwright's", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2"} }), preflight.ReasonVersion, "serves v2 and not v1"},
 		{"an infrastructure without a provider", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" })), preflight.ReasonProvider, `no provider of Millwright serves "Alicloud"`},
 		{"an infrastructure of another provider", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" }), func(f *preflight.Facts) { f.Served = []string{"alicloud"} }), "", ""},
-		{"none that is named: the provider judges it", sound(object(func(o *preflight.Object) { o.Infrastructure = "" })), "", ""},
-		{"a field of a version to come", sound(object(func(o *preflight.Object) { o.Unknown = []string{"spec.warp"} })), preflight.ReasonField, "spec.warp"},
-		{"another API in charge", sound(object(func(o *preflight.Object) { o.Authority = "ClusterAPI" })), preflight.ReasonAuthority, "ClusterAPI is in charge"},
-		{"a right that is missing", sound(func(f *preflight.Facts) {
+		{"an object without an infrastructure: the provider judges it", sound(object(func(o *preflight.Object) { o.Infrastructure = "" })), "", ""},
+		{"a field of a later version", sound(object(func(o *preflight.Object) { o.Unknown = []string{"spec.warp"} })), preflight.ReasonField, "spec.warp"},
+		{"another API manages the object", sound(object(func(o *preflight.Object) { o.Authority = "ClusterAPI" })), preflight.ReasonAuthority, "ClusterAPI is in charge"},
+		{"a missing right", sound(func(f *preflight.Facts) {
 			f.Lacks = []preflight.Lack{{Account: "x/y", Role: "r", Rights: []string{"get z"}}}
 		}), preflight.ReasonRights, "the account x/y may not do all that r has to"},
 		{"an account that lacks nothing", sound(func(f *preflight.Facts) { f.Lacks = []preflight.Lack{{Account: "x/y", Role: "r"}} }), "", ""},
-		{"what was not seen is not taken for nothing", sound(func(f *preflight.Facts) { f.Gaps = []string{"nodes: denied"} }), preflight.ReasonUnread, "was not seen: nodes: denied"},
+		{"an unreadable object is an obstacle", sound(func(f *preflight.Facts) { f.Gaps = []string{"nodes: denied"} }), preflight.ReasonUnread, "was not seen: nodes: denied"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			r := preflight.Judge(now, c.facts)
 			if c.reason == "" {
 				if !r.Ready || len(r.Blocks) > 0 {
-					t.Errorf("%s: stands in the way: %+v", c.why, r.Blocks)
+					t.Errorf("%s: blocks %+v, want none", c.why, r.Blocks)
 				}
 				return
 			}
 			if r.Ready || len(r.Blocks) != 1 || r.Blocks[0].Reason != c.reason || !strings.Contains(r.Blocks[0].What, c.says) || r.Blocks[0].Do == "" {
-				t.Errorf("%s: %+v; want %s, %q", c.why, r.Blocks, c.reason, c.says)
+				t.Errorf("%s: blocks %+v; want %s, %q", c.why, r.Blocks, c.reason, c.says)
 			}
 		})
 	}
 }
 
-// TestEffects: what is at rest stays so, what was begun goes on, and what is not well is looked at.
+// TestEffects: a healthy object stays the same, a change that has begun continues, and Millwright watches unhealthy
+// objects.
 func TestEffects(t *testing.T) {
 	for _, c := range []struct {
 		why    string
@@ -97,27 +98,27 @@ func TestEffects(t *testing.T) {
 		effect preflight.Effect
 		says   string
 	}{
-		{"at rest", func(*preflight.Object) {}, preflight.Bookkeeping, ""},
-		{"half deleted", func(o *preflight.Object) {
+		{"healthy", func(*preflight.Object) {}, preflight.Bookkeeping, ""},
+		{"under deletion", func(o *preflight.Object) {
 			o.Deleting, o.State, o.Sentence = true, explain.Deleting, "Machine blue/m drains"
 		}, preflight.Continues, "its deletion goes on from where it is: it drains"},
-		{"half deleted, and its rollout half done", func(o *preflight.Object) { o.Deleting, o.Does = true, "rolls" }, preflight.Continues, "its deletion goes on from where it is: runs"},
-		{"half rolled", func(o *preflight.Object) { o.State, o.Does = explain.Progressing, "creates 1 machine" }, preflight.Continues, "creates 1 machine"},
-		{"on its way", func(o *preflight.Object) { o.State, o.Sentence = explain.Progressing, "joins" }, preflight.Continues, "joins"},
-		{"not well", func(o *preflight.Object) { o.State, o.Sentence = explain.Degraded, "is not ready" }, preflight.Watches, "is not ready"},
+		{"under deletion during a rollout", func(o *preflight.Object) { o.Deleting, o.Does = true, "rolls" }, preflight.Continues, "its deletion goes on from where it is: runs"},
+		{"during a rollout", func(o *preflight.Object) { o.State, o.Does = explain.Progressing, "creates 1 machine" }, preflight.Continues, "creates 1 machine"},
+		{"progressing", func(o *preflight.Object) { o.State, o.Sentence = explain.Progressing, "joins" }, preflight.Continues, "joins"},
+		{"degraded", func(o *preflight.Object) { o.State, o.Sentence = explain.Degraded, "is not ready" }, preflight.Watches, "is not ready"},
 		{"failed", func(o *preflight.Object) { o.State, o.Sentence = explain.Failed, "has failed" }, preflight.Watches, "has failed"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			r := preflight.Judge(now, sound(object(c.change)))
 			v := r.Objects[0]
 			if v.Effect != c.effect || v.Text != c.says || r.Quiet != (c.effect == preflight.Bookkeeping) || !r.Ready {
-				t.Errorf("%s: %+v, quiet %v, ready %v; want %s, %q", c.why, v, r.Quiet, r.Ready, c.effect, c.says)
+				t.Errorf("%s: verdict %+v, quiet %v, ready %v; want %s, %q", c.why, v, r.Quiet, r.Ready, c.effect, c.says)
 			}
 		})
 	}
 }
 
-// TestUnder: what a deployment's rollout is about is not called bookkeeping of its sets and machines.
+// TestUnder: the sets and machines below a deployment with a rollout have the deployment's effect, not Bookkeeping.
 func TestUnder(t *testing.T) {
 	d, s, other := answer("d", explain.Progressing, ""), answer("s", explain.Healthy, ""), answer("gone", explain.Healthy, "")
 	f := sound(object(func(o *preflight.Object) { o.Owner = &s.Subject }), func(f *preflight.Facts) {
@@ -127,15 +128,15 @@ func TestUnder(t *testing.T) {
 	for i, want := range []*explain.Subject{&d.Subject, &d.Subject, nil, nil} {
 		v := preflight.Judge(now, f).Objects[i]
 		if (want == nil) != (v.Under == nil) || want != nil && (*v.Under != *want || v.Effect != preflight.Continues) {
-			t.Errorf("%s is %s, under %v; want %v", v.Name, v.Effect, v.Under, want)
+			t.Errorf("%s has effect %s under %v; want under %v", v.Name, v.Effect, v.Under, want)
 		}
 	}
 	if text := preflight.Judge(now, f).Text(); !strings.Contains(text, "Nothing but bookkeeping for 1 Machine of a.") || strings.Count(text, "  - ") != 1 {
-		t.Errorf("the parts of a rollout are reported by themselves:\n%s", text)
+		t.Errorf("the text lists the sets and machines of a rollout separately:\n%s", text)
 	}
 }
 
-// TestTextFits: the text has at most 80 columns, names some objects of many, and counts the others.
+// TestTextFits: the text has at most 80 columns, names some of many objects, and counts the others.
 func TestTextFits(t *testing.T) {
 	f := sound(lease("host", 5*time.Second, time.Minute), object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" }))
 	for range 40 {
@@ -145,25 +146,25 @@ func TestTextFits(t *testing.T) {
 	text := preflight.Judge(now, f).Text()
 	for line := range strings.Lines(text) {
 		if len([]rune(strings.TrimRight(line, "\n"))) > 80 {
-			t.Errorf("too long: %s", line)
+			t.Errorf("a line has more than 80 columns: %s", line)
 		}
 	}
 	for _, want := range []string{"38 more", "and 10 more", "Nothing but bookkeeping for 1 Machine of a.", "The way back", "--rights"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
+			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
 	}
 }
 
-// said is what an example says of its infrastructure, in either API.
+// said matches the infrastructure in an example of either API.
 var said = regexp.MustCompile(`(?m)^provider: (\S+)|^ {6,10}kind: (\w+Provider\w+)`)
 
-// TestExamplesAreServed: the infrastructures that the samples are for are served.
+// TestExamplesAreServed: Providers has the infrastructure of each example.
 func TestExamplesAreServed(t *testing.T) {
 	found := 0
 	files, err := fs.Glob(examples.FS, "*/*.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%v, error %v", files, err)
+		t.Fatalf("example files %v, error %v", files, err)
 	}
 	for _, file := range files {
 		raw, err := fs.ReadFile(examples.FS, file)
@@ -174,11 +175,11 @@ func TestExamplesAreServed(t *testing.T) {
 			name := cmp.Or(m[1], m[2])
 			found++
 			if !slices.Contains(preflight.Providers, name) {
-				t.Errorf("%s: %s is not among those that are served", file, name)
+				t.Errorf("%s: Providers lacks %s", file, name)
 			}
 		}
 	}
 	if found < len(files) {
-		t.Errorf("%d of %d files say what they are for", found, len(files))
+		t.Errorf("found %d infrastructures in %d files, want at least one in each", found, len(files))
 	}
 }

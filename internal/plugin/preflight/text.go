@@ -8,13 +8,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/prose"
 )
 
-// mostShown is how many objects of one effect are printed, mostNamed how many of one block.
+// mostShown limits the printed objects of one effect. mostNamed limits the printed objects of one block.
 const (
 	mostShown = 30
 	mostNamed = 3
 )
 
-// Text is the report for people.
+// Text returns the report for users, in lines of at most 80 columns.
 func (r Report) Text() string {
 	var p printer
 	if r.Ready {
@@ -41,7 +41,7 @@ func (r Report) Text() string {
 	return p.String()
 }
 
-// of are the verdicts with one effect, except those that their owner's covers.
+// of returns the verdicts with one effect, except verdicts that the verdict of an owner includes.
 func (r Report) of(e Effect) (out []Verdict) {
 	for _, v := range r.Objects {
 		if v.Effect == e && v.Under == nil {
@@ -51,7 +51,7 @@ func (r Report) of(e Effect) (out []Verdict) {
 	return out
 }
 
-// mostRights is how many rights of one account are printed.
+// mostRights limits the printed rights of one account.
 const mostRights = 5
 
 func missing(rights []string) string {
@@ -65,7 +65,7 @@ func missing(rights []string) string {
 	return out
 }
 
-// about names some of the objects of a block.
+// about returns the names of the first objects, and the number of the others.
 func about(all []explain.Subject) string {
 	if len(all) == 0 {
 		return ""
@@ -80,12 +80,12 @@ func about(all []explain.Subject) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// short is "machineset/mill in blue".
+// short returns text such as "machineset/mill in blue".
 func short(s explain.Subject) string {
 	return strings.ToLower(s.Kind) + "/" + s.Name + " in " + s.Namespace
 }
 
-// counts is "3 Machines, 1 MachineSet of machine.sapcloud.io".
+// counts returns text such as "3 Machines, 1 MachineSet of machine.sapcloud.io".
 func counts(all []Verdict) string {
 	type kind struct{ api, name string }
 	n := map[kind]int{}
@@ -120,7 +120,7 @@ func plural(kind string, n int) string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// printer writes lines that fit.
+// printer wraps lines at 80 columns.
 type printer struct{ prose.Printer }
 
 func (p *printer) objects(title string, all []Verdict) {

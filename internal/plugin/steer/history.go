@@ -8,19 +8,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Revision is the present revision of a deployment, or one that it can return to.
+// Revision is the current revision of a deployment, or a revision to which the deployment can be rolled back.
 type Revision struct {
 	// Number is the value for `rollout undo --to-revision`.
 	Number int64  `json:"revision"`
 	Set    string `json:"machineSet"`
-	// Machines is the size of the set, Present says that its template is the deployment's.
+	// Machines is the desired number of machines of the set. Present means that the set has the deployment's current
+	// template.
 	Machines int    `json:"machines"`
 	Present  bool   `json:"present"`
 	Cause    string `json:"changeCause,omitempty"`
 }
 
-// History are the revisions of the sets, the oldest first. Sets without one are new: their controller has
-// yet to number them. cause is the noted reason for a set.
+// History returns the revisions of the sets, the oldest first. It omits sets under deletion, and new sets to which
+// the controller has not assigned a revision. cause returns the change cause of a set, or "".
 func History(d Deployment, cause func(set string) string) []Revision {
 	out := []Revision{}
 	for _, s := range d.Sets {
@@ -32,7 +33,7 @@ func History(d Deployment, cause func(set string) string) []Revision {
 	return out
 }
 
-// SetOf is the set of a revision.
+// SetOf returns the set with a revision. It fails if no set has the revision, or if the set is under deletion.
 func SetOf(d Deployment, revision int64) (rollout.Set, error) {
 	for _, s := range d.Sets {
 		if s.Revision == revision && !s.Deleting {

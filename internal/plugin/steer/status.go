@@ -6,17 +6,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Progress is the progress of a rollout.
+// Progress is the progress of a rollout, as text for users.
 type Progress struct {
-	// Done says that all machines have the present template, and are available.
+	// Done means that all machines have the current template and are available.
 	Done bool
-	// Text is one line about it, Why the deployment's own message about what it waits for; empty if it says
-	// nothing more.
+	// Text is one line about the progress. Why is the message of the deployment about its progress, or "".
 	Text, Why string
 }
 
-// Status judges a rollout as `kubectl rollout status` does. It fails if the rollout cannot complete by
-// itself, or not to the requested revision; 0 requests none.
+// Status judges a rollout as `kubectl rollout status` does. It fails if the rollout is late, has stopped, or cannot
+// complete without a change by the user. It also fails if revision is positive and is not the current revision.
 func Status(d Deployment, revision int64) (Progress, error) {
 	p := d.Last.Progress
 	switch err := d.leaving(); {
@@ -57,7 +56,7 @@ func (d Deployment) goingBack() Progress {
 	return out
 }
 
-// missing is the remaining work; empty if no work remains.
+// missing describes the remaining work. It returns "" if no work remains.
 func (d Deployment) missing() string {
 	last := d.Last
 	switch {

@@ -1,9 +1,8 @@
-// Package steer decides what the commands of `rollout` print and change: the progress of a rollout, the
-// existing revisions, and the patch that pauses, resumes, restarts or undoes. kubectl's commands for
-// Deployments are the model.
+// Package steer decides what the commands of `rollout` print and change: the progress of a rollout, the existing
+// revisions, and the patch of pause, resume, restart or undo. The commands follow kubectl's commands for Deployments.
 //
-// The package performs no I/O and reads no clock. The controller's own decision says which set a deployment
-// returns to.
+// The package performs no I/O and reads no clock. The controller's own decision function selects the set for a
+// rollback.
 package steer
 
 import (
@@ -16,22 +15,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Deployment is a deployment with its sets, as they are stored.
+// Deployment has the stored facts of a deployment and of its sets.
 type Deployment struct {
 	rollout.Deployment
 	Sets   []rollout.Set
 	Policy rollout.Policy
-	// Generation is the deployment's, Observed the one that its status is about.
+	// Generation is metadata.generation. Observed is status.observedGeneration.
 	Generation, Observed int64
 }
 
-// Change is a command's change of a deployment.
+// Change is the change of a deployment by a command.
 type Change struct {
-	// Patch is a JSON merge patch; nil if there is nothing to do.
+	// Patch is a JSON merge patch. It is nil if the deployment already has the requested state.
 	Patch map[string]any
-	// Done says in one word or clause what was done, or why nothing was.
+	// Done describes the change in a word or a clause, or the reason why the deployment does not change.
 	Done string
-	// Revision is the revision that the deployment returns to.
+	// Revision is the target revision of a rollback. It is 0 for other changes.
 	Revision int64
 }
 
@@ -39,7 +38,7 @@ func spec(field string, value any) map[string]any {
 	return map[string]any{"spec": map[string]any{field: value}}
 }
 
-// leaving refuses a deployment that is under deletion.
+// leaving returns an error if the deployment is under deletion.
 func (d Deployment) leaving() error {
 	if d.Deleting {
 		return errors.New("is being deleted")
@@ -47,7 +46,7 @@ func (d Deployment) leaving() error {
 	return nil
 }
 
-// Pause stops the rollout of changes of the template.
+// Pause returns the change that pauses the rollout of template changes. It fails if the deployment is already paused.
 func Pause(d Deployment) (Change, error) {
 	if err := d.leaving(); err != nil {
 		return Change{}, err
@@ -58,7 +57,7 @@ func Pause(d Deployment) (Change, error) {
 	return Change{Patch: spec("paused", true), Done: "paused"}, nil
 }
 
-// Resume continues it.
+// Resume returns the change that continues the rollout of template changes. It fails if the deployment is not paused.
 func Resume(d Deployment) (Change, error) {
 	if err := d.leaving(); err != nil {
 		return Change{}, err
@@ -69,8 +68,9 @@ func Resume(d Deployment) (Change, error) {
 	return Change{Patch: spec("paused", false), Done: "resumed"}, nil
 }
 
-// Undo returns to a revision; 0 is the one before the present. The controller does the work: the patch only
-// requests it, by the API's field for that.
+// Undo returns the change that rolls back to a revision; 0 is the revision before the current one. The patch only
+// sets spec.rollbackTo: the controller restores the template. Undo fails if the deployment is paused, invalid or
+// under deletion, or does not have the revision.
 func Undo(now time.Time, d Deployment, to int64) (Change, error) {
 	switch err := d.leaving(); {
 	case err != nil:
@@ -96,20 +96,22 @@ func Undo(now time.Time, d Deployment, to int64) (Change, error) {
 	return Change{Patch: spec("rollbackTo", map[string]any{"revision": back.Revision}), Done: "rolled back", Revision: back.Revision}, nil
 }
 
-// RestartedAt is the annotation that kubectl writes for a restart of pods. It has the same meaning here, so
-// that existing tools work.
+// RestartedAt is the annotation that kubectl writes to restart pods. Here the annotation restarts machines, so that
+// existing tools work. The value is an RFC 3339 time.
 const RestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// marks are the places of a template in which [RestartedAt] is written, in the order in which they are
-// tried: among the annotations of the machines to come, and, if a change of those is copied to living
-// machines, among the metadata that every provider's spec has, and that no infrastructure reads.
+// marks has the places of [RestartedAt] in a template, in the order in which Restart tries them. The first place is
+// the metadata of new machines. If controllers copy a change of this metadata to existing machines, Restart uses the
+// metadata of the provider's spec. Every provider's spec has this field, and no infrastructure reads it.
 var marks = [][]string{
 	{"spec", "template", "metadata"},
 	{"spec", "template", "spec", "providerSpec", "value", "metadata"},
 }
 
-// Restart changes the template in a place that replaces machines and has no meaning for them. The API's own
-// comparison of templates finds that place: tried returns d with a patch applied.
+// Restart returns the change that replaces all machines of the current template. It writes the annotation in the
+// first place where the API's own comparison finds a new template. tried returns d with a patch applied. Restart
+// fails if the deployment is paused, invalid or under deletion, if no set has the current template, or after a
+// restart in the same second.
 func Restart(now time.Time, d Deployment, tried func(patch map[string]any) (Deployment, error)) (Change, error) {
 	switch err := d.leaving(); {
 	case err != nil:
@@ -142,7 +144,7 @@ func nested(path []string, at string) map[string]any {
 	return out
 }
 
-// current reports whether a set has the present template.
+// current reports whether a set has the current template of the deployment.
 func current(d Deployment) bool {
 	for _, s := range d.Sets {
 		if s.Current {

@@ -17,7 +17,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// sample is at revision 3, and has the sets of 1 and 2 still.
+// sample returns a deployment with revision 3 that still has the sets of revisions 1 and 2.
 func sample(changes ...func(*steer.Deployment)) steer.Deployment {
 	d := steer.Deployment{
 		Deployment: rollout.Deployment{
@@ -58,21 +58,21 @@ func TestChanges(t *testing.T) {
 		patch   string
 		says    string
 	}{
-		{"what is at rest is paused", steer.Pause, sample(), `{"spec":{"paused":true}}`, "paused"},
-		{"twice is a mistake, as with kubectl", steer.Pause, sample(paused), "", "is already paused"},
-		{"nothing is paused that goes", steer.Pause, sample(deleting), "", "is being deleted"},
-		{"and resumed", steer.Resume, sample(paused), `{"spec":{"paused":false}}`, "resumed"},
-		{"what runs is not resumed", steer.Resume, sample(), "", "is not paused"},
-		{"the revision before is named, so that a rollout that begins meanwhile changes nothing", undo(0), sample(), `{"spec":{"rollbackTo":{"revision":2}}}`, "rolled back"},
+		{"a deployment is paused", steer.Pause, sample(), `{"spec":{"paused":true}}`, "paused"},
+		{"a second pause fails, as with kubectl", steer.Pause, sample(paused), "", "is already paused"},
+		{"pause fails for a deployment under deletion", steer.Pause, sample(deleting), "", "is being deleted"},
+		{"a paused deployment is resumed", steer.Resume, sample(paused), `{"spec":{"paused":false}}`, "resumed"},
+		{"resume fails for a deployment that is not paused", steer.Resume, sample(), "", "is not paused"},
+		{"the patch names the previous revision, so that a rollout in the meantime does not change the target", undo(0), sample(), `{"spec":{"rollbackTo":{"revision":2}}}`, "rolled back"},
 		{"a revision by its number", undo(1), sample(), `{"spec":{"rollbackTo":{"revision":1}}}`, "rolled back"},
-		{"the present one is no change", undo(3), sample(), "", "skipped rollback (current template already matches revision 3)"},
-		{"in a rollout whose set is not made yet the one before is the last but one, as the controller counts", undo(0), sample(noCurrent), `{"spec":{"rollbackTo":{"revision":1}}}`, "rolled back"},
+		{"undo to the current revision changes nothing", undo(3), sample(), "", "skipped rollback (current template already matches revision 3)"},
+		{"while the current template has no set, the controller counts the newest set as current", undo(0), sample(noCurrent), `{"spec":{"rollbackTo":{"revision":1}}}`, "rolled back"},
 		{"no such revision", undo(9), sample(), "", "has no revision 9 in its history: 'rollout history' lists those that there are"},
-		{"the first one has none before", undo(0), sample(alone), "", "has no last revision to roll back to"},
-		{"nothing was made yet", undo(0), sample(unmade), "", "has no rollout history"},
-		{"the controller goes back to nothing while it is paused", undo(0), sample(paused), "", "is paused and cannot be rolled back: resume it first with 'rollout resume', and try again"},
-		{"nor while the object is at fault", undo(0), sample(faulty), "", "cannot be rolled back before its fault is fixed: spec.replicas: must not be negative, is -1"},
-		{"nor when it goes", undo(0), sample(deleting), "", "is being deleted"},
+		{"the first revision has no previous revision", undo(0), sample(alone), "", "has no last revision to roll back to"},
+		{"the deployment has no sets yet", undo(0), sample(unmade), "", "has no rollout history"},
+		{"undo fails for a paused deployment", undo(0), sample(paused), "", "is paused and cannot be rolled back: resume it first with 'rollout resume', and try again"},
+		{"undo fails for an invalid deployment", undo(0), sample(faulty), "", "cannot be rolled back before its fault is fixed: spec.replicas: must not be negative, is -1"},
+		{"undo fails for a deployment under deletion", undo(0), sample(deleting), "", "is being deleted"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			got, err := c.command(c.d)
@@ -81,7 +81,7 @@ func TestChanges(t *testing.T) {
 				says = err.Error()
 			}
 			if patch := text(t, got.Patch); patch != c.patch || says != c.says {
-				t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
+				t.Errorf("%s: patch %s, text %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
 			}
 		})
 	}
@@ -104,17 +104,17 @@ func TestRestart(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		d      steer.Deployment
-		rolls  string // a patch that has this is another template
+		rolls  string // a patch that contains this text changes the template
 		patch  string
 		says   string
 	}{
-		{"where annotations of machines replace them", sample(), "metadata", outer, "restarted"},
-		{"where they are handed to living machines", sample(), "providerSpec", inner, "restarted"},
-		{"the same second is the same template", sample(), "nothing", "", "was restarted within the past second: wait before restarting it again"},
+		{"a change of the annotations of machines replaces the machines", sample(), "metadata", outer, "restarted"},
+		{"controllers copy the annotations to existing machines", sample(), "providerSpec", inner, "restarted"},
+		{"a second restart in the same second does not change the template", sample(), "nothing", "", "was restarted within the past second: wait before restarting it again"},
 		{"paused", sample(paused), "metadata", "", "is paused and cannot be restarted: resume it first with 'rollout resume'"},
-		{"at fault", sample(faulty), "metadata", "", "cannot be restarted before its fault is fixed: spec.replicas: must not be negative, is -1"},
+		{"an invalid deployment", sample(faulty), "metadata", "", "cannot be restarted before its fault is fixed: spec.replicas: must not be negative, is -1"},
 		{"deleting", sample(deleting), "metadata", "", "is being deleted"},
-		{"a template that has no set is not rolled out yet", sample(noCurrent), "metadata", "", "has no set of its present template yet, which would be the one to restart: its controller has to make it first"},
+		{"the current template has no set yet", sample(noCurrent), "metadata", "", "has no set of its present template yet, which would be the one to restart: its controller has to make it first"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			got, err := steer.Restart(now, c.d, func(patch map[string]any) (steer.Deployment, error) {
@@ -128,12 +128,12 @@ func TestRestart(t *testing.T) {
 				says = err.Error()
 			}
 			if patch := text(t, got.Patch); patch != c.patch || says != c.says {
-				t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
+				t.Errorf("%s: patch %s, text %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
 			}
 		})
 	}
 	if _, err := steer.Restart(now, sample(), func(map[string]any) (steer.Deployment, error) { return steer.Deployment{}, fmt.Errorf("lost") }); err == nil {
-		t.Error("a trial that fails is no error")
+		t.Error("Restart succeeds although the trial fails")
 	}
 }
 
@@ -152,23 +152,23 @@ func TestStatus(t *testing.T) {
 		says     string
 	}{
 		{"complete", sample(), 0, true, `machinedeployment "mill" successfully rolled out`},
-		{"the one that is pinned", sample(), 3, true, `machinedeployment "mill" successfully rolled out`},
-		{"another one", sample(), 2, false, "runs revision 3, and not the desired revision 2"},
+		{"the requested revision is the current one", sample(), 3, true, `machinedeployment "mill" successfully rolled out`},
+		{"the requested revision is not the current one", sample(), 2, false, "runs revision 3, and not the desired revision 2"},
 		{"the status is about an older spec", sample(func(d *steer.Deployment) { d.Generation++ }), 0, false, `Waiting for machinedeployment "mill" spec update to be observed...`},
-		{"which counts before the pinned revision does", sample(func(d *steer.Deployment) { d.Generation++ }), 4, false, `Waiting for machinedeployment "mill" spec update to be observed...`},
-		{"asked to go back, and not there yet", sample(func(d *steer.Deployment) { d.RollbackTo = ptr.To[int64](2) }), 0, false, `Waiting for machinedeployment "mill" to go back to revision 2...`},
-		{"asked for the one before, and paused", sample(paused, func(d *steer.Deployment) { d.RollbackTo = ptr.To[int64](0) }), 0, false, `Waiting for machinedeployment "mill" to go back to the revision before... It is paused.`},
-		{"new ones come first", sample(last(rollout.Last{Updated: 1, Old: 3, Available: 3})), 0, false, waiting + "1 out of 3 new machines have been updated..."},
-		{"nothing goes on while it is paused", sample(paused, last(rollout.Last{Old: 3, Available: 3})), 0, false, waiting + "0 out of 3 new machines have been updated... It is paused."},
-		{"then old ones go", sample(last(rollout.Last{Updated: 3, Old: 1, Available: 3})), 0, false, waiting + "1 old machine is pending termination..."},
-		{"several of them", sample(last(rollout.Last{Updated: 3, Old: 2, Available: 3})), 0, false, waiting + "2 old machines are pending termination..."},
-		{"fewer are wanted than there are", sample(last(rollout.Last{Updated: 4, Available: 4})), 0, false, waiting + "1 machine too many is pending termination..."},
-		{"the last are not available", sample(last(rollout.Last{Updated: 3, Available: 2})), 0, false, waiting + "2 of 3 updated machines are available..."},
+		{"the old status takes precedence over the requested revision", sample(func(d *steer.Deployment) { d.Generation++ }), 4, false, `Waiting for machinedeployment "mill" spec update to be observed...`},
+		{"the controller has not yet rolled back", sample(func(d *steer.Deployment) { d.RollbackTo = ptr.To[int64](2) }), 0, false, `Waiting for machinedeployment "mill" to go back to revision 2...`},
+		{"a rollback to the previous revision waits while the deployment is paused", sample(paused, func(d *steer.Deployment) { d.RollbackTo = ptr.To[int64](0) }), 0, false, `Waiting for machinedeployment "mill" to go back to the revision before... It is paused.`},
+		{"new machines are missing", sample(last(rollout.Last{Updated: 1, Old: 3, Available: 3})), 0, false, waiting + "1 out of 3 new machines have been updated..."},
+		{"new machines are missing while the deployment is paused", sample(paused, last(rollout.Last{Old: 3, Available: 3})), 0, false, waiting + "0 out of 3 new machines have been updated... It is paused."},
+		{"one old machine remains", sample(last(rollout.Last{Updated: 3, Old: 1, Available: 3})), 0, false, waiting + "1 old machine is pending termination..."},
+		{"several old machines remain", sample(last(rollout.Last{Updated: 3, Old: 2, Available: 3})), 0, false, waiting + "2 old machines are pending termination..."},
+		{"there are more machines than replicas", sample(last(rollout.Last{Updated: 4, Available: 4})), 0, false, waiting + "1 machine too many is pending termination..."},
+		{"not all updated machines are available", sample(last(rollout.Last{Updated: 3, Available: 2})), 0, false, waiting + "2 of 3 updated machines are available..."},
 		{"late", sample(last(rollout.Last{Updated: 1, Old: 2}), progress(rollout.DeadlineExceeded, "no progress for 10m0s")), 0, false, "exceeded its progress deadline: no progress for 10m0s"},
 		{"stopped", sample(last(rollout.Last{Updated: 1, Old: 2}), progress(rollout.Stopped, "3 machines did not become ready")), 0, false, "has stopped its rollout: 3 machines did not become ready"},
-		{"at fault", sample(faulty), 0, false, "cannot roll out: spec.replicas: must not be negative, is -1"},
-		{"on its way out", sample(deleting), 0, false, "is being deleted"},
-		{"no machines are wanted, and there are no machines", sample(func(d *steer.Deployment) { d.Replicas = 0 }, last(rollout.Last{})), 0, true, `machinedeployment "mill" successfully rolled out`},
+		{"an invalid deployment", sample(faulty), 0, false, "cannot roll out: spec.replicas: must not be negative, is -1"},
+		{"under deletion", sample(deleting), 0, false, "is being deleted"},
+		{"0 replicas and no machines", sample(func(d *steer.Deployment) { d.Replicas = 0 }, last(rollout.Last{})), 0, true, `machinedeployment "mill" successfully rolled out`},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			got, err := steer.Status(c.d, c.revision)
@@ -177,7 +177,7 @@ func TestStatus(t *testing.T) {
 				says = err.Error()
 			}
 			if got.Done != c.done || says != c.says {
-				t.Errorf("%s: %v %q; want %v %q", c.reason, got.Done, says, c.done, c.says)
+				t.Errorf("%s: done %v, text %q; want %v, %q", c.reason, got.Done, says, c.done, c.says)
 			}
 		})
 	}
@@ -193,14 +193,14 @@ func TestHistory(t *testing.T) {
 		{Number: 3, Set: "mill-c", Machines: 3, Present: true, Cause: "why mill-c"},
 	}
 	if diff := cmp.Diff(want, steer.History(d, func(set string) string { return "why " + set })); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+		t.Errorf("revisions (-want +got)\n%s", diff)
 	}
 	if s, err := steer.SetOf(d, 2); err != nil || s.Name != "mill-b" {
-		t.Errorf("the set of revision 2 is %q, %v", s.Name, err)
+		t.Errorf("the set of revision 2 is %q, error %v", s.Name, err)
 	}
 	for _, revision := range []int64{4, 9} {
 		if _, err := steer.SetOf(d, revision); err == nil {
-			t.Errorf("revision %d is there", revision)
+			t.Errorf("SetOf finds revision %d, want an error", revision)
 		}
 	}
 }

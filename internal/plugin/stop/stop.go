@@ -1,4 +1,4 @@
-// Package stop has the commands that stop all voluntary disruptions of machines, and end that.
+// Package stop has the commands that stop all voluntary disruptions of machines, and allow them again.
 package stop
 
 import (
@@ -23,7 +23,7 @@ import (
 // emergencyStop is the name of the budget that stops all voluntary disruptions.
 const emergencyStop = "emergency-stop"
 
-// command is one of the commands.
+// command has the state of the command stop or resume.
 type command struct {
 	genericiooptions.IOStreams
 	config *genericclioptions.ConfigFlags
@@ -50,7 +50,8 @@ func newCommand(program string, streams genericiooptions.IOStreams) *command {
 	return c
 }
 
-// Stop is the command that stops all voluntary disruptions of machines.
+// Stop returns the command that stops all voluntary disruptions of machines. program is the name of the program for
+// users.
 func Stop(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	s := newCommand(program, streams)
 	c := &cobra.Command{
@@ -70,7 +71,7 @@ has announced, do not wait. '` + program + ` resume' ends the stop.`,
 	return c
 }
 
-// Resume is the command that ends the stop.
+// Resume returns the command that ends the stop. program is the name of the program for users.
 func Resume(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	s := newCommand(program, streams)
 	c := &cobra.Command{
@@ -85,7 +86,7 @@ func Resume(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return c
 }
 
-// stop creates the budget, or pauses the existing one.
+// stop creates the budget, or updates the existing budget.
 func (s *command) stop(ctx context.Context) error {
 	c, err := s.connect()
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *command) stop(ctx context.Context) error {
 	return s.say("machinedisruptionbudget/%s: no voluntary disruption of machines begins until you run '%s resume'", emergencyStop, s.program)
 }
 
-// stopAgain pauses the budget of an earlier stop, for all machines.
+// stopAgain updates the existing budget: it pauses the budget and selects all machines.
 func (s *command) stopAgain(ctx context.Context, c client.Client) error {
 	b := &v1alpha1.MachineDisruptionBudget{}
 	if err := c.Get(ctx, client.ObjectKey{Name: emergencyStop}, b); err != nil {
@@ -119,7 +120,7 @@ func (s *command) stopAgain(ctx context.Context, c client.Client) error {
 	return c.Patch(ctx, b, client.MergeFrom(before))
 }
 
-// resume deletes the budget. It says how long the stop lasted.
+// resume deletes the budget and prints its age.
 func (s *command) resume(ctx context.Context) error {
 	c, err := s.connect()
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *command) say(format string, args ...any) error {
 
 var errNotInstalled = errors.New("the cluster has no machine disruption budgets: install them with `kubectl apply -k config/disruption-budgets`")
 
-// unserved says what to do if the cluster does not have the kind.
+// unserved returns an error with a remedy if err means that the cluster does not serve disruption budgets.
 func unserved(err error) error {
 	if meta.IsNoMatchError(err) {
 		return errNotInstalled

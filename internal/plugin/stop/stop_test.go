@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 )
 
-// TestStopAndResume: one object, which selects all machines.
+// TestStopAndResume: stop creates or updates one budget that selects all machines, and resume deletes it.
 func TestStopAndResume(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -32,24 +32,24 @@ func TestStopAndResume(t *testing.T) {
 		says     string
 		afterEnd string
 	}{
-		{"no stop yet", nil, "storage is down", "no voluntary disruption of machines begins until you run 'kubectl machine resume'", "deleted after"},
-		{"an object of that name for some machines", []client.Object{narrow}, "again", "no voluntary disruption", "deleted after"},
+		{"no budget", nil, "storage is down", "no voluntary disruption of machines begins until you run 'kubectl machine resume'", "deleted after"},
+		{"a budget that selects some machines", []client.Object{narrow}, "again", "no voluntary disruption", "deleted after"},
 	} {
 		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c.before...).Build()
 		var out bytes.Buffer
 		s := newCommand("kubectl machine", genericiooptions.IOStreams{Out: &out, ErrOut: &out})
 		s.connect, s.message = func() (client.Client, error) { return k, nil }, c.message
 		if err := s.stop(t.Context()); err != nil || !strings.Contains(out.String(), c.says) {
-			t.Errorf("%s: %v, %q", c.reason, err, out.String())
+			t.Errorf("%s: stop: error %v, output %q", c.reason, err, out.String())
 		}
 		var b v1alpha1.MachineDisruptionBudget
 		if err := k.Get(t.Context(), client.ObjectKey{Name: "emergency-stop"}, &b); err != nil || !b.Spec.Paused || b.Spec.Message != c.message || len(b.Spec.Selector.MatchLabels) > 0 {
-			t.Errorf("%s: %v, %+v", c.reason, err, b.Spec)
+			t.Errorf("%s: get the budget: error %v, spec %+v", c.reason, err, b.Spec)
 		}
 		for _, want := range []string{c.afterEnd, "does not exist"} {
 			out.Reset()
 			if err := s.resume(t.Context()); err != nil || !strings.Contains(out.String(), want) {
-				t.Errorf("%s: %v, %q, want %q", c.reason, err, out.String(), want)
+				t.Errorf("%s: resume: error %v, output %q, want %q", c.reason, err, out.String(), want)
 			}
 		}
 	}

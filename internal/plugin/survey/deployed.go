@@ -13,13 +13,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/steer"
 )
 
-// Deployed is a deployment with the sets that it owns, as stored.
+// Deployed has a stored deployment and the stored sets that it controls.
 type Deployed struct {
 	Object client.Object
 	Sets   []client.Object
 }
 
-// Sets reads those of a deployment.
+// Sets reads the sets of a deployment.
 func Sets(ctx context.Context, c client.Reader, deployment client.Object) (Deployed, error) {
 	d := Deployed{Object: deployment}
 	api, _ := apis.KindOf(deployment)
@@ -41,7 +41,7 @@ func Sets(ctx context.Context, c client.Reader, deployment client.Object) (Deplo
 	return d, nil
 }
 
-// Steered is d for package steer, which reads no machine.
+// Steered returns d for package steer, without facts about machines.
 func (d Deployed) Steered(now time.Time) steer.Deployment {
 	api, _ := apis.KindOf(d.Object)
 	a, _ := apis.Of(api)
@@ -54,7 +54,7 @@ func (d Deployed) Steered(now time.Time) steer.Deployment {
 // its set.
 const changeCause = "kubernetes.io/change-cause"
 
-// CauseOf is the reason that a user noted for the revision of a set; empty if no user noted one.
+// CauseOf returns the change cause that a user wrote for the revision of a set, or "".
 func (d Deployed) CauseOf(set string) string {
 	for _, s := range d.Sets {
 		if s.GetName() == set {
@@ -64,7 +64,7 @@ func (d Deployed) CauseOf(set string) string {
 	return ""
 }
 
-// With is d with a JSON merge patch applied to the deployment, in memory.
+// With returns d with a JSON merge patch applied to the deployment in memory.
 func (d Deployed) With(patch []byte) (Deployed, error) {
 	after, err := Merged(d.Object, patch)
 	return Deployed{Object: after, Sets: d.Sets}, err

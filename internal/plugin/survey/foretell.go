@@ -11,11 +11,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 )
 
-// Patience is how long steps are simulated unless a caller has a reason for another time. A user would doubt whether a
-// slower program still works.
+// Patience is the default limit for the time of a simulation. After a longer time, a user may think that the program
+// hangs.
 const Patience = 5 * time.Second
 
-// Foretell reads the objects that the changes affect, and predicts the effects. It leaves out later steps when patience is over.
+// Foretell reads the objects that the changes affect, and predicts the effects. After patience, it omits the
+// remaining steps. Foretell fails if machines or sets cannot be read, or if ctx ends.
 func Foretell(ctx context.Context, c Clusters, now time.Time, trials []Trial, patience time.Duration) (forecast.Report, error) {
 	report := forecast.Report{Plans: []forecast.Plan{}, Changes: []forecast.Changed{}}
 	var about []forecast.Object
@@ -41,10 +42,11 @@ func Foretell(ctx context.Context, c Clusters, now time.Time, trials []Trial, pa
 	return report, ctx.Err()
 }
 
-// grown is the minimum factor, and the minimum number of additional machines, of a change that may be a typing error.
+// A change may be a typing error if it multiplies the replicas at least by grownTimes and adds at least grownBy
+// machines.
 const grownTimes, grownBy = 10, 50
 
-// wild returns a warning about a change to a far higher number of machines.
+// wild returns a warning about a change that may be a typing error in the number of replicas.
 func wild(c project.Change) []string {
 	was, _ := project.Replicas(c.Before)
 	is, ok := project.Replicas(c.After)
@@ -58,7 +60,7 @@ func wild(c project.Change) []string {
 	return []string{fmt.Sprintf("%s changes from %d to %d machines%s: check the number", project.ObjectOf(c.After), was, is, times)}
 }
 
-// controlled returns a warning about a change that a deployment will revert.
+// controlled returns a warning about the change of a set whose owner will revert the change.
 func controlled(c project.Change) []string {
 	o := c.About()
 	ref := metav1.GetControllerOfNoCopy(o)

@@ -1,5 +1,5 @@
-// Package survey reads from clusters the objects for a plan, and lets an API server try changes without
-// storing them.
+// Package survey reads from clusters the objects for plan, preflight and rollout. It also sends changes to an API
+// server as dry runs.
 package survey
 
 import (
@@ -23,24 +23,24 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 )
 
-// Clusters are the clusters to read.
+// Clusters has clients of the clusters to read.
 type Clusters struct {
-	// Control has the machines, Target the nodes; often one and the same.
+	// Control has the machines, Target has the nodes. Both are often the same cluster.
 	Control client.Client
 	Target  client.Reader
 }
 
-// Read has the objects that were read.
+// Read has the objects that [All] has read.
 type Read struct {
 	project.Stored
-	// Unknown says which objects could not be read, and what is unknown because of that.
+	// Unknown has a text about each kind that could not be read, with the consequence for the plan.
 	Unknown []string
-	// removed are the durations of deletions of machines, by their API.
+	// removed has the durations of deletions of machines, by API.
 	removed map[string][]time.Duration
 }
 
-// readKinds are the kinds that are read from an API. Without machines and sets no plan is possible;
-// deployments may not matter.
+// readKinds has the kinds that All reads from an API. A plan requires the machines and sets. All continues without
+// deployments.
 var readKinds = []string{"Machine", "MachineSet", "MachineDeployment"}
 
 func lists(api string) (out []client.ObjectList) {
@@ -53,7 +53,7 @@ func lists(api string) (out []client.ObjectList) {
 	return out
 }
 
-// All reads the objects that concern these.
+// All reads the objects for a plan about the given objects. It fails only if machines or sets cannot be read.
 func All(ctx context.Context, c Clusters, about []forecast.Object) (*Read, error) {
 	r := &Read{}
 	type place struct{ api, namespace string }
@@ -85,7 +85,7 @@ func All(ctx context.Context, c Clusters, about []forecast.Object) (*Read, error
 	return r, nil
 }
 
-// unknown notes an object that could not be read, and the consequence.
+// unknown records that objects could not be read, and the consequence for the plan.
 func (r *Read) unknown(what string, err error, so string) {
 	why := err.Error()
 	if apierrors.IsForbidden(err) {
@@ -95,7 +95,7 @@ func (r *Read) unknown(what string, err error, so string) {
 }
 
 func items(list client.ObjectList) (out []client.Object) {
-	_ = meta.EachListItem(list, func(o runtime.Object) error { // a typed list of objects has no others
+	_ = meta.EachListItem(list, func(o runtime.Object) error { // each item of these lists is an object
 		out = append(out, o.(client.Object))
 		return nil
 	})
@@ -115,10 +115,10 @@ func (r *Read) nodes(ctx context.Context, c client.Reader) {
 	}
 }
 
-// mostAsked is how many nodes are read one by one.
+// mostAsked limits the nodes whose pods are listed node by node. For more nodes, one request lists all pods.
 const mostAsked = 30
 
-// pods reads those of the machines' nodes, and all disruption budgets.
+// pods reads the pods on the machines' nodes, and all disruption budgets.
 func (r *Read) pods(ctx context.Context, c client.Reader) {
 	r.Pods = map[string][]corev1.Pod{}
 	if r.NodesUnread != "" {
@@ -182,11 +182,12 @@ func (r *Read) nodeNames() (out []string) {
 	return slices.Compact(out)
 }
 
-// mostToReady is the longest time after its node appeared in which a machine can have become ready for the
-// first time. A later time is about a node that was not ready in between.
+// mostToReady limits the time from the creation of a node to its first readiness. If the condition Ready changed
+// later, the node was not ready in between.
 const mostToReady = 10 * time.Minute
 
-// Durations are how long machines of an API took, as far as objects show that.
+// Durations returns estimates of how long the machines of an API take to create and delete. The estimates use the
+// objects and events that All has read.
 func (r *Read) Durations(api string) forecast.Durations {
 	var all []time.Duration
 	var spans []span
@@ -216,10 +217,10 @@ func (r *Read) Durations(api string) forecast.Durations {
 	return out
 }
 
-// span is the time in which a machine came up.
+// span is the time from the creation of a machine to its ready node.
 type span struct{ from, to time.Time }
 
-// atOnce is the greatest number of machines that came up at the same time.
+// atOnce returns the greatest number of spans that overlap.
 func atOnce(spans []span) (most int) {
 	type change struct {
 		at time.Time
@@ -238,7 +239,8 @@ func atOnce(spans []span) (most int) {
 	return most
 }
 
-// median is the median of the observed durations.
+// median returns the median of the observed durations. Without durations, the estimate is unknown, and the parameter
+// none is its source.
 func median(all []time.Duration, what, span, none string) forecast.Estimate {
 	if len(all) == 0 {
 		return forecast.Estimate{Source: none}

@@ -15,10 +15,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 )
 
-// kindIndex is the field by which an API server finds events about machines.
+// kindIndex is the field by which an API server selects events about machines.
 const kindIndex = "involvedObject.kind"
 
-// removals reads how long deletions took. Only events outlive their machine, by default for an hour.
+// removals reads from events how long deletions took. After a deletion, the API server keeps events about the machine
+// for an hour by default.
 func (r *Read) removals(ctx context.Context, c client.Reader, api, namespace string) {
 	var list corev1.EventList
 	if err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{kindIndex: "Machine"}); err != nil {
@@ -31,7 +32,7 @@ func (r *Read) removals(ctx context.Context, c client.Reader, api, namespace str
 	r.removed[api] = append(r.removed[api], took(api, list.Items)...)
 }
 
-// took is how long the deletions took whose beginning and end have events.
+// took returns the durations of the deletions whose beginning and end have events.
 func took(api string, events []corev1.Event) (out []time.Duration) {
 	of, _ := apis.Of(api)
 	begun, ended := map[types.UID]time.Time{}, map[types.UID]time.Time{}
@@ -56,12 +57,12 @@ func took(api string, events []corev1.Event) (out []time.Duration) {
 	return out
 }
 
-// first is when the event was first recorded, in any of its forms.
+// first returns the time of the first occurrence of an event, in both APIs for events.
 func first(e *corev1.Event) time.Time {
 	return cmp.Or(e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time)
 }
 
-// volumes reads the volumes that are attached to nodes, if drains wait for that.
+// volumes reads volumes and their attachments to nodes, if the drain of a machine waits for volumes.
 func (r *Read) volumes(ctx context.Context, c client.Reader) {
 	if r.NodesUnread != "" || !r.waitsForVolumes() {
 		return
@@ -81,7 +82,7 @@ func (r *Read) volumes(ctx context.Context, c client.Reader) {
 	}
 }
 
-// waitsForVolumes reports whether the drain of a machine does.
+// waitsForVolumes reports whether the drain of any machine waits for volumes.
 func (r *Read) waitsForVolumes() bool {
 	return slices.ContainsFunc(r.Objects, func(o client.Object) bool {
 		api, kind := apis.KindOf(o)

@@ -29,7 +29,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 )
 
-// Definitions reads the CRDs of an API; empty means all.
+// Definitions reads the CRDs of an API; an empty name means all APIs. gaps has a text about each CRD that could not
+// be read.
 func Definitions(ctx context.Context, c client.Reader, api string) (out []preflight.Definition, gaps []string) {
 	ours, err := config.CRDs()
 	if err != nil {
@@ -55,7 +56,7 @@ func Definitions(ctx context.Context, c client.Reader, api string) (out []prefli
 		}
 		out = append(out, d)
 	}
-	// An API that is not installed lacks nothing.
+	// If no CRD of an API is installed, the takeover does not need that API.
 	for i := range out {
 		_, group, _ := strings.Cut(out[i].Name, ".")
 		out[i].Needed = out[i].Needed && installed[group]
@@ -73,14 +74,15 @@ func servedBy(crd *unstructured.Unstructured) (out []string) {
 	return out
 }
 
-// others are the leases of originals that are named for no API. They belong to the API whose machines have
-// their certificates approved.
+// others describes the original programs by the names of their leases, if such a name does not have an API. These
+// programs belong to the API for which Millwright approves certificate requests.
 var others = map[string]string{
 	"machine-api-operator":            "a machine-api-operator, which would start its controllers again,",
 	"cluster-machine-approver-leader": "a cluster-machine-approver, which would approve certificates beside Millwright,",
 }
 
-// Leases reads the leases whose holders may act on machines of an API; empty means all.
+// Leases reads the leases whose holders may act on machines of an API; an empty name means all APIs. gaps has the
+// error if leases cannot be read.
 func Leases(ctx context.Context, c client.Reader, api string) (out []preflight.Lease, gaps []string) {
 	var list coordinationv1.LeaseList
 	if err := c.List(ctx, &list); err != nil {
@@ -102,7 +104,8 @@ func Leases(ctx context.Context, c client.Reader, api string) (out []preflight.L
 	return out, nil
 }
 
-// leader is the program that leads under a lease of that name; empty: none that concerns the machines.
+// leader describes the program that uses a lease with this name. It returns "" if the program does not act on
+// machines of the API.
 func leader(lease, api string) string {
 	for _, a := range apis.All {
 		switch {
@@ -122,20 +125,21 @@ func leader(lease, api string) string {
 	return ""
 }
 
-// places are the paths at which objects of either API name their infrastructure.
+// places has the paths at which objects of both APIs name their infrastructure.
 var places = [][]string{
 	{"provider"}, {"spec", "providerSpec", "value", "kind"}, {"spec", "template", "spec", "providerSpec", "value", "kind"}, {"providerSpec", "kind"},
 }
 
-// authorities are the paths at which objects name the API that manages them.
+// authorities has the paths at which objects name the API that manages them.
 var authorities = [][]string{
 	{"status", "authoritativeAPI"}, {"spec", "authoritativeAPI"}, {"spec", "template", "spec", "authoritativeAPI"},
 }
 
-// inCharge is the value that leaves an object to Millwright.
+// inCharge is the value with which an object belongs to the machine API, and so to Millwright.
 const inCharge = "MachineAPI"
 
-// Raw has the fields of the objects of a kind that types do not show, by namespace and name.
+// Raw returns the facts about the objects of a kind that the Go types do not have. The keys have the namespace and
+// the name.
 func Raw(ctx context.Context, c client.Reader, a apis.API, k apis.Kind, namespace string) (map[client.ObjectKey]preflight.Object, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: a.Name, Version: a.Version, Kind: k.Name + "List"})
@@ -150,7 +154,7 @@ func Raw(ctx context.Context, c client.Reader, a apis.API, k apis.Kind, namespac
 	return out, nil
 }
 
-// textAt is the first text at one of the paths that is neither empty nor usual.
+// textAt returns the first text at one of the paths that is neither empty nor usual, or "".
 func textAt(o *unstructured.Unstructured, paths [][]string, usual string) string {
 	for _, path := range paths {
 		if text, _, _ := unstructured.NestedString(o.Object, path...); text != "" && text != usual {
@@ -160,10 +164,11 @@ func textAt(o *unstructured.Unstructured, paths [][]string, usual string) string
 	return ""
 }
 
-// index is an index of a list, in a path.
+// index matches the index of a list in a path.
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// unknownFields are those that the type does not have, except in the status, which is written again.
+// unknownFields returns the paths of the fields that the type of into does not have. It omits metadata, and the
+// status, which controllers write again.
 func unknownFields(o *unstructured.Unstructured, into client.Object) (out []string) {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -186,11 +191,11 @@ func unknownFields(o *unstructured.Unstructured, into client.Object) (out []stri
 	return slices.Compact(out)
 }
 
-// Roles are the names of the roles of Millwright's programs.
+// Roles returns the names of the roles of Millwright's programs.
 func Roles() (out []string) {
 	files, err := fs.Glob(config.FS, "rbac/*/role.yaml")
 	if err != nil {
-		return nil // the pattern is a constant
+		return nil // Glob fails only for an invalid pattern
 	}
 	for _, file := range files {
 		out = append(out, strings.Split(file, "/")[1])
@@ -198,15 +203,16 @@ func Roles() (out []string) {
 	return out
 }
 
-// Account is a service account, and the role of Millwright whose rights it needs.
+// Account is a service account and the role of Millwright whose rights the account needs.
 type Account struct {
 	Role, Namespace, Name string
-	// Control is the namespace of the machines; Skip are API groups that do not matter.
+	// Control is the namespace of the machines. Denied ignores the API groups in Skip.
 	Control string
 	Skip    []string
 }
 
-// Denied are the rights of its role that an account lacks.
+// Denied returns the rights of the role that the account lacks. It fails if the role does not exist, or if a
+// SubjectAccessReview cannot be created.
 func Denied(ctx context.Context, c client.Client, a Account) (out preflight.Lack, err error) {
 	out = preflight.Lack{Account: a.Namespace + "/" + a.Name, Role: a.Role}
 	raw, err := config.FS.ReadFile("rbac/" + a.Role + "/role.yaml")
@@ -214,7 +220,7 @@ func Denied(ctx context.Context, c client.Client, a Account) (out preflight.Lack
 		return out, fmt.Errorf("there is no role %q: want %s", a.Role, strings.Join(Roles(), ", "))
 	}
 	for _, doc := range strings.Split(string(raw), "\n---\n") {
-		var r rbacv1.Role // a cluster role has the same fields, and no namespace
+		var r rbacv1.Role // a ClusterRole has the same fields except the namespace
 		if err := yaml.Unmarshal([]byte(doc), &r); err != nil {
 			return out, err
 		}
@@ -234,7 +240,7 @@ func Denied(ctx context.Context, c client.Client, a Account) (out preflight.Lack
 	return out, nil
 }
 
-// lacking are the rights of a rule that the account lacks.
+// lacking returns the rights of a rule that the account lacks.
 func lacking(ctx context.Context, c client.Client, a Account, rule rbacv1.PolicyRule, namespace string) (out []string, err error) {
 	for _, group := range rule.APIGroups {
 		if slices.Contains(a.Skip, group) {

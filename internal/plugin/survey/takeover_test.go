@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestLeader: the leases of originals are known by their names, each under its API.
+// TestLeader: leader finds the original program and its API by the name of the lease.
 func TestLeader(t *testing.T) {
 	for _, c := range []struct{ lease, api, leads string }{
 		{"machine-controller", "", "a machine controller of machine.sapcloud.io"},
@@ -29,13 +29,13 @@ func TestLeader(t *testing.T) {
 	} {
 		t.Run(c.lease, func(t *testing.T) {
 			if got := leader(c.lease, c.api); got != c.leads {
-				t.Errorf("under %q of %q leads %q, want %q", c.lease, c.api, got, c.leads)
+				t.Errorf("lease %q, API %q: leader %q, want %q", c.lease, c.api, got, c.leads)
 			}
 		})
 	}
 }
 
-// TestUnknownFields: what no type has is found by its path, in lists once; statuses and metadata are not minded.
+// TestUnknownFields: unknownFields returns each unknown path once, also for lists, and ignores status and metadata.
 func TestUnknownFields(t *testing.T) {
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "machine.sapcloud.io/v1alpha1", "kind": "Machine",
@@ -48,6 +48,6 @@ func TestUnknownFields(t *testing.T) {
 	}}
 	want := []string{"spec.class.generation", "spec.nodeTemplate.spec.taints[].hue", "spec.warp"}
 	if got := unknownFields(o, &v1alpha1.Machine{}); !slices.Equal(got, want) {
-		t.Errorf("unknown are %v, want %v", got, want)
+		t.Errorf("unknown fields %v, want %v", got, want)
 	}
 }

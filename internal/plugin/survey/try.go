@@ -26,8 +26,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 )
 
-// Documents reads manifests: several documents, and lists. Objects of other kinds than those of machines
-// are named in skipped.
+// Documents reads manifests with several documents and lists. namespace is the default namespace of the objects.
+// skipped has a text about each object of a kind that a plan ignores. Documents fails if an object has no name.
 func Documents(r io.Reader, namespace string) (docs []*unstructured.Unstructured, skipped []string, err error) {
 	d := yaml.NewYAMLOrJSONDecoder(r, 4096)
 	for {
@@ -67,23 +67,23 @@ func Documents(r io.Reader, namespace string) (docs []*unstructured.Unstructured
 	}
 }
 
-// planned reports whether a kind is one that a plan is about.
+// planned reports whether a plan can be about an object of this kind.
 func planned(k schema.GroupVersionKind) bool {
 	a, is := apis.Of(k.Group)
 	return is && a.Name == k.Group && a.Has(k.Kind) && (slices.Contains(readKinds, k.Kind) || k.Kind == classKind)
 }
 
-// classKind is the kind from which machines of some APIs are created.
+// classKind is the kind that has the provider spec of machines, in the APIs with classes.
 const classKind = "MachineClass"
 
-// Trial is the API server's answer to a change.
+// Trial is the result of a dry run of a change.
 type Trial struct {
 	project.Change
-	// Note says what was not tried.
+	// Note says that the user may not make the change, so that the API server did not try it.
 	Note string
 }
 
-// Apply tries the effect of `kubectl apply` with a manifest.
+// Apply returns the effect of `kubectl apply` with a manifest, from a dry run.
 func Apply(ctx context.Context, c client.Client, doc *unstructured.Unstructured) (t Trial, err error) {
 	wanted, err := typed(c, doc)
 	if err != nil {
@@ -134,8 +134,8 @@ func untried(kind, name, verb string) string {
 	return fmt.Sprintf("you may not %s %s %s: the API server was not asked, so that its defaults and objections are missing here", verb, kind, name)
 }
 
-// applied is the patch from now to doc, which also removes fields that an earlier `kubectl apply` set and
-// this one does not.
+// applied returns the patch from now to doc. The patch also removes the fields that an earlier `kubectl apply` set
+// and doc does not have.
 func applied(now client.Object, doc *unstructured.Unstructured) ([]byte, error) {
 	current, err := json.Marshal(now)
 	if err != nil {
@@ -143,8 +143,8 @@ func applied(now client.Object, doc *unstructured.Unstructured) ([]byte, error) 
 	}
 	original := []byte(now.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
 	if len(original) > 0 {
-		// kubectl notes the applied manifest in the annotations, so that a manifest without annotations
-		// removes no others.
+		// kubectl stores the applied manifest in an annotation. doc must have this annotation: a manifest without
+		// annotations would otherwise remove all annotations.
 		doc = doc.DeepCopy()
 		noted := doc.GetAnnotations()
 		if noted == nil {
@@ -160,7 +160,8 @@ func applied(now client.Object, doc *unstructured.Unstructured) ([]byte, error) 
 	return jsonmergepatch.CreateThreeWayJSONMergePatch(original, modified, current)
 }
 
-// Patch tries a JSON merge patch.
+// Patch returns the effect of a JSON merge patch, from a dry run. If the user may not change the object, Patch
+// applies the patch in memory.
 func Patch(ctx context.Context, c client.Client, before client.Object, patch []byte) (Trial, error) {
 	if bytes.Equal(bytes.TrimSpace(patch), []byte("{}")) {
 		return Trial{Change: project.Change{Before: before, After: before}}, nil
@@ -178,7 +179,7 @@ func Patch(ctx context.Context, c client.Client, before client.Object, patch []b
 	return Trial{Change: project.Change{Before: before, After: after}}, nil
 }
 
-// Merged is before with a JSON merge patch applied, in memory.
+// Merged returns before with a JSON merge patch applied in memory.
 func Merged(before client.Object, patch []byte) (client.Object, error) {
 	raw, err := json.Marshal(before)
 	if err != nil {
@@ -194,7 +195,7 @@ func Merged(before client.Object, patch []byte) (client.Object, error) {
 	return after, nil
 }
 
-// Delete tries a deletion.
+// Delete returns the effect of a deletion, from a dry run.
 func Delete(ctx context.Context, c client.Client, o client.Object) (Trial, error) {
 	err := c.Delete(ctx, o.DeepCopyObject().(client.Object), client.DryRunAll)
 	name := project.ObjectOf(o)

@@ -10,17 +10,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestApplied: fields that an earlier `kubectl apply` set and this one does not are removed, and no fields
-// of others.
+// TestApplied: the patch removes fields that an earlier `kubectl apply` set and the manifest does not have. It keeps
+// the fields of controllers.
 func TestApplied(t *testing.T) {
 	const head = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"default"`
 	for _, test := range []struct {
 		reason, last, manifest, want string
 	}{
 		{"a change", "", head + `},"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`},
-		{"the same", "", head + `},"spec":{"replicas":2}}`, `{}`},
+		{"no change", "", head + `},"spec":{"replicas":2}}`, `{}`},
 		{"annotations of controllers stay", head + `,"annotations":{}},"spec":{"replicas":2}}`, head + `},"spec":{"replicas":2}}`, `{}`},
-		{"what was applied before goes", head + `,"annotations":{}},"spec":{"replicas":2,"deletePolicy":"Oldest"}}`, head + `},"spec":{"replicas":2}}`, `{"spec":{"deletePolicy":null}}`},
+		{"a field of the previous manifest is removed", head + `,"annotations":{}},"spec":{"replicas":2,"deletePolicy":"Oldest"}}`, head + `},"spec":{"replicas":2}}`, `{"spec":{"deletePolicy":null}}`},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			now := &machinev1.MachineSet{
@@ -33,17 +33,17 @@ func TestApplied(t *testing.T) {
 			}
 			docs, _, err := Documents(strings.NewReader(test.manifest), "default")
 			if err != nil || len(docs) != 1 {
-				t.Fatalf("%s: %v %v", test.reason, docs, err)
+				t.Fatalf("%s: documents %v, error %v", test.reason, docs, err)
 			}
 			if got, err := applied(now, docs[0]); err != nil || string(got) != test.want {
-				t.Errorf("%s: %s %v, want %s", test.reason, got, err, test.want)
+				t.Errorf("%s: patch %s, error %v; want %s", test.reason, got, err, test.want)
 			}
 		})
 	}
 }
 
-// TestDocuments: several documents and lists are read, the namespace is filled in, and objects of other
-// kinds are named.
+// TestDocuments: Documents reads several documents and lists, sets the default namespace, and names objects of other
+// kinds.
 func TestDocuments(t *testing.T) {
 	const list = `
 apiVersion: v1
@@ -59,11 +59,11 @@ metadata: {name: c}
 `
 	docs, skipped, err := Documents(strings.NewReader(list), "home")
 	if err != nil || len(docs) != 2 || docs[0].GetNamespace() != "own" || docs[1].GetNamespace() != "home" || len(skipped) != 1 || !strings.Contains(skipped[0], "Secret s") {
-		t.Errorf("%v, without %q: %v", docs, skipped, err)
+		t.Errorf("documents %v, skipped %q, error %v", docs, skipped, err)
 	}
 	for _, bad := range []string{"a: [", "{apiVersion: machine.sapcloud.io/v1alpha1, kind: Machine}"} {
 		if _, _, err := Documents(strings.NewReader(bad), "home"); err == nil {
-			t.Errorf("%q is no error", bad)
+			t.Errorf("Documents accepts %q, want an error", bad)
 		}
 	}
 }

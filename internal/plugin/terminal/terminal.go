@@ -1,5 +1,5 @@
-// Package terminal describes the terminal of the output, and makes text fit there: a line that wraps breaks
-// the output that is drawn over it.
+// Package terminal returns the size of a terminal and shortens text to fit. If a line wrapped, a program that redraws
+// its output would overwrite the wrong lines.
 package terminal
 
 import (
@@ -13,19 +13,19 @@ import (
 	"golang.org/x/term"
 )
 
-// Size is that of a terminal, in characters.
+// Size is the size of a terminal in characters.
 type Size struct{ Width, Height int }
 
-// usual is the size of a terminal that does not report it.
+// usual is the assumed size of a terminal that does not report its size.
 var usual = Size{Width: 80, Height: 24}
 
-// Is reports whether out is a terminal on which the cursor can be moved.
+// Is reports whether out is a terminal in which a program can move the cursor.
 func Is(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// SizeOf is the present size of out: a user may change it at any time.
+// SizeOf returns the current size of out. The user may change the size at any time. The default is 80 x 24.
 func SizeOf(out io.Writer) Size {
 	file, ok := out.(*os.File)
 	if !ok {
@@ -43,8 +43,8 @@ const (
 	gap      = "  "
 )
 
-// Line is text on one line that is shorter than width: some terminals begin another line after a character
-// in their last column.
+// Line returns text as one line of at most width-1 characters, because some terminals wrap after a character in the
+// last column. Characters below U+0020 become spaces. A shortened line ends with an ellipsis.
 func Line(text string, width int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -66,16 +66,17 @@ func Line(text string, width int) string {
 type Column struct {
 	Title string
 	Cells []string
-	// Short are the cells where there is little room; nil: the same.
+	// Short has shorter cells for a narrow terminal. If Short is nil, the table uses Cells.
 	Short []string
-	// Drop is the order in which columns are left out if there is still no room, 1 first; 0 is never.
+	// Drop is the order in which the table omits columns to fit, 1 first. The table never omits a column with 0.
 	Drop int
-	// Tail says that the cells differ at their ends, so that they are cut in front as a last resort.
+	// Tail means that the ends of the cells distinguish the rows. The table shortens such cells at the beginning, as
+	// the last step.
 	Tail bool
 }
 
-// Table is a table that fits into size, in lines: first with short cells, then with fewer columns, then
-// with names that are cut. If rows are left out, the last line says how many.
+// Table returns the lines of a table that fits into size. To fit, it first uses short cells, then omits columns, then
+// shortens cells. If Table omits rows, the last line has their number.
 func Table(columns []Column, size Size) []string {
 	columns = slices.Clone(columns)
 	for i := range columns {
@@ -106,7 +107,7 @@ func (c Column) width() int {
 	return out
 }
 
-// wide is the length of the longest line.
+// wide returns the length of the longest line in characters.
 func wide(columns []Column) (out int) {
 	for _, c := range columns {
 		out += c.width() + len(gap)
@@ -151,7 +152,7 @@ func rows(columns []Column, size Size) (out []string) {
 	for i := range columns[0].Cells {
 		out = append(out, row(func(c Column) string { return c.Cells[i] }))
 	}
-	// The cursor is below the last line.
+	// One line of the terminal stays free for the cursor.
 	if most := max(size.Height-1, 2); len(out) > most {
 		left := len(out) - most + 1
 		out = append(out[:most-1], Line(fmt.Sprintf("and %d more", left), size.Width))

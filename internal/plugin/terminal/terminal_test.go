@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fleet is a table such as `millwright up` shows.
+// fleet returns a table like that of `millwright up`.
 func fleet() []Column {
 	api, short := make([]string, 6), make([]string, 6)
 	ns, name, phase, node, seconds := make([]string, 6), make([]string, 6), make([]string, 6), make([]string, 6), make([]string, 6)
@@ -35,9 +35,9 @@ func TestTable(t *testing.T) {
 		header string
 		row    string
 	}{
-		{"there is room for all", Size{160, 24}, "API                   NAMESPACE              MACHINE              PHASE         NODE      SECONDS", "machine.openshift.io  openshift-machine-api  mill-worker-a-00003  Provisioning  NotReady  12.8"},
-		{"a usual terminal has no room for namespaces", Size{80, 24}, "API        MACHINE              PHASE         NODE      SECONDS", "openshift  mill-worker-a-00003  Provisioning  NotReady  12.8"},
-		{"in a narrow one, the end of the name tells machines apart", Size{40, 24}, "MACHINE          PHASE         NODE", "…worker-a-00003  Provisioning  NotReady"},
+		{"all columns fit", Size{160, 24}, "API                   NAMESPACE              MACHINE              PHASE         NODE      SECONDS", "machine.openshift.io  openshift-machine-api  mill-worker-a-00003  Provisioning  NotReady  12.8"},
+		{"80 columns are too narrow for namespaces", Size{80, 24}, "API        MACHINE              PHASE         NODE      SECONDS", "openshift  mill-worker-a-00003  Provisioning  NotReady  12.8"},
+		{"40 columns show the ends of names", Size{40, 24}, "MACHINE          PHASE         NODE", "…worker-a-00003  Provisioning  NotReady"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			got := Table(fleet(), test.size)
@@ -53,22 +53,22 @@ func TestTable(t *testing.T) {
 
 func fields(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// TestTableNeverWraps: whatever the size, no line reaches the last column, and there
-// are fewer lines than rows on the screen.
+// TestTableNeverWraps: for every size, no line reaches the last column, and the table has fewer lines than the
+// terminal, or two lines.
 func TestTableNeverWraps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := Size{rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height")}
 		lines := Table(fleet(), size)
 		for _, line := range lines {
 			if n := utf8.RuneCountInString(line); n >= size.Width || strings.Contains(line, "\n") {
-				t.Fatalf("%d characters in a terminal of %d: %q", n, size.Width, line)
+				t.Fatalf("a line has %d characters in a terminal of width %d: %q", n, size.Width, line)
 			}
 		}
 		if len(lines) >= max(size.Height, 3) {
-			t.Fatalf("%d lines in a terminal of %d", len(lines), size.Height)
+			t.Fatalf("%d lines in a terminal of height %d", len(lines), size.Height)
 		}
 		if size.Height == 4 && size.Width > 20 && lines[2] != "and 5 more" {
-			t.Fatalf("the last line does not say what is left out: %q", lines[2])
+			t.Fatalf("the last line lacks the number of omitted rows: %q", lines[2])
 		}
 	})
 }
@@ -79,14 +79,14 @@ func TestLine(t *testing.T) {
 		width        int
 		want         string
 	}{
-		{"it fits", "box: ready", 80, "box: ready"},
+		{"the text fits", "box: ready", 80, "box: ready"},
 		{"the last column stays free", "0123456789", 10, "01234567…"},
-		{"what would begin another line is a space", "a\nb\tc", 80, "a b c"},
-		{"there is no room at all", "a", 0, ""},
+		{"a control character becomes a space", "a\nb\tc", 80, "a b c"},
+		{"the width is 0", "a", 0, ""},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			if got := Line(test.text, test.width); got != test.want {
-				t.Errorf("%s: %q, want %q", test.reason, got, test.want)
+				t.Errorf("%s: line %q, want %q", test.reason, got, test.want)
 			}
 		})
 	}

@@ -22,14 +22,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// command is `kubectl machine top` on the command line.
+// command has the flags of `kubectl machine top`.
 type command struct {
 	genericiooptions.IOStreams
 	config *genericclioptions.ConfigFlags
 	target string
 }
 
-// Command is the command that shows the fleet in a terminal; program is its name for users.
+// Command returns the command that shows the fleet in a terminal. program is the name of the program for users.
 func Command(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	t := &command{IOStreams: streams, config: genericclioptions.NewConfigFlags(true)}
 	c := &cobra.Command{
@@ -81,8 +81,8 @@ func (t *command) options() (o live.Options, err error) {
 	return o, err
 }
 
-// feed sends the changes of the fleet and the time to the screen until ctx ends. If the screen did not keep up, it
-// starts again from the whole fleet.
+// feed sends the changes of the fleet to p until ctx ends. After each second without a change, feed sends the time.
+// If p is too slow, the fleet ends the subscription; feed then subscribes again and receives the whole fleet.
 func feed(ctx context.Context, p *tea.Program, fleet *live.Fleet, clk clock.Clock) {
 	changes, end := fleet.Subscribe()
 	defer func() { end() }()
@@ -110,7 +110,7 @@ func newModel(cluster string, filter []string, clk clock.PassiveClock, clusters 
 	}
 }
 
-// describe is the text about an object: its explanation, and the life of a machine.
+// describe returns the text about an object: its explanation, its tree and, for a machine, its history.
 func describe(ctx context.Context, now time.Time, clusters collect.Clusters, s explain.Subject) string {
 	d, err := collect.Details(ctx, now, clusters, collect.Question{API: s.API, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keysHelp is what `?` shows.
+// keysHelp is the text that the key `?` shows.
 const keysHelp = `
   Keys, as in k9s and less
 
@@ -19,7 +19,7 @@ const keysHelp = `
   q, ctrl+c              quit
 `
 
-// key acts on a key; text is what it types.
+// key handles the key with this name. text is the text that the key adds to the filter.
 func (m model) key(name, text string) (tea.Model, tea.Cmd) {
 	switch {
 	case name == "ctrl+c":
@@ -47,7 +47,7 @@ func (m model) key(name, text string) (tea.Model, tea.Cmd) {
 	return m.tableKey(name)
 }
 
-// steps are the keys that move the cursor, or the text of a page, by so many lines.
+// steps returns, by the name of the key, the number of lines by which a key moves the cursor or the text of a page.
 func (m model) steps() map[string]int {
 	const all = 1 << 30
 	screen := max(1, m.height-headerLines-1)
@@ -68,7 +68,7 @@ func (m model) move(by int) model {
 	return m
 }
 
-// tableKey acts on a key of the table.
+// tableKey handles a key while the table is visible.
 func (m model) tableKey(name string) (tea.Model, tea.Cmd) {
 	switch name {
 	case "/":
@@ -90,7 +90,7 @@ func (m model) tableKey(name string) (tea.Model, tea.Cmd) {
 	return m.listed().bounded(), nil
 }
 
-// edit changes the filter while it is typed.
+// edit handles a key while the user types the filter.
 func (m model) edit(name, text string) model {
 	switch name {
 	case "enter":

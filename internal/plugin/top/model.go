@@ -1,4 +1,4 @@
-// Package top is `kubectl machine top`: a live table of the fleet in a terminal, with a page for each object.
+// Package top implements `kubectl machine top`: a live table of the fleet in a terminal, with a page for each object.
 package top
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
 
-// model is the state of the screen. Its methods make no call: reads are commands that bubbletea runs.
+// model is the state of the screen. Its methods do not read clusters: bubbletea runs the commands that read.
 type model struct {
 	cluster string
-	// now is the time on the screen; describe reads the text about an object.
+	// now is the time for which the screen shows ages. describe reads the text about an object.
 	now      time.Time
 	describe func(context.Context, explain.Subject) string
 
@@ -28,15 +28,15 @@ type model struct {
 	order  int // index of orders
 	filter string
 	typing bool
-	// list are the rows that the table shows, in order; cursor is one of them.
+	// list has the rows of the table, in order. cursor is an index of list.
 	list   []live.Row
 	cursor int
-	// page is the object that fills the screen; nil shows the table.
+	// page is the open page. If page is nil, the screen shows the table.
 	page *page
 	help bool
 }
 
-// page is the text about one object.
+// page has the text about one object. top is the index of the first visible line.
 type page struct {
 	subject explain.Subject
 	lines   []string
@@ -54,13 +54,13 @@ type (
 	}
 )
 
-// kinds are the kinds of rows that the table shows, one at a time; the last one is all.
+// kinds has the kinds of rows. The table shows one kind at a time; the last entry stands for all kinds.
 var kinds = []string{"Machine", "MachineSet", "MachineDeployment", "MachineHealthCheck", ""}
 
-// Init does nothing: messages come from outside.
+// Init returns no command, because feed sends all messages.
 func (m model) Init() tea.Cmd { return nil }
 
-// Update takes in a message.
+// Update handles a message.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -81,7 +81,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// apply takes in a change of the fleet. The cursor stays on its row.
+// apply applies a change of the fleet. The cursor stays on its row.
 func (m model) apply(c live.Change) model {
 	selected, _ := m.selected()
 	rows := map[string]live.Row{}
@@ -106,7 +106,7 @@ func (m model) apply(c live.Change) model {
 	return m.bounded()
 }
 
-// read is the command that reads the text of the open page; nil if none is open.
+// read returns a command that reads the text of the open page, or nil if no page is open.
 func (m model) read() tea.Cmd {
 	if m.page == nil {
 		return nil
@@ -119,7 +119,7 @@ func (m model) read() tea.Cmd {
 	}
 }
 
-// selected is the row under the cursor; false if the table is empty.
+// selected returns the row under the cursor. The result is false if the table is empty.
 func (m model) selected() (live.Row, bool) {
 	if m.cursor < 0 || m.cursor >= len(m.list) {
 		return live.Row{}, false
@@ -127,7 +127,7 @@ func (m model) selected() (live.Row, bool) {
 	return m.list[m.cursor], true
 }
 
-// bounded keeps the cursor in the table, and the page in its text.
+// bounded returns the model with the cursor inside the table, and the top of the page inside its text.
 func (m model) bounded() model {
 	m.cursor = max(0, min(m.cursor, len(m.list)-1))
 	if m.page != nil {

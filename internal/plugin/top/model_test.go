@@ -29,7 +29,7 @@ func screen(rows ...live.Row) model {
 	return m.apply(live.Change{At: now, Whole: true, Rows: append(rows, set)})
 }
 
-// press sends keys, and runs the commands that they cause.
+// press sends keys to the model, and runs the commands that Update returns.
 func press(t *testing.T, m model, keys ...string) model {
 	t.Helper()
 	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "backspace": tea.KeyBackspace, "up": tea.KeyUp, "down": tea.KeyDown, "pgdown": tea.KeyPgDown}
@@ -50,7 +50,7 @@ func press(t *testing.T, m model, keys ...string) model {
 	return m
 }
 
-// TestKeys: what each key makes the screen show.
+// TestKeys checks the screen after sequences of keys.
 func TestKeys(t *testing.T) {
 	rows := []live.Row{machine("mill-a", "b", explain.Healthy), machine("mill-b", "c", explain.Failed), machine("mill-c", "c", explain.Stuck)}
 	for _, c := range []struct {
@@ -77,19 +77,19 @@ func TestKeys(t *testing.T) {
 			got := press(t, screen(rows...), strings.Fields(c.keys)...).screen()
 			for _, want := range c.has {
 				if !strings.Contains(got, want) {
-					t.Errorf("lacks %q:\n%s", want, got)
+					t.Errorf("the screen lacks %q:\n%s", want, got)
 				}
 			}
 			for _, bad := range c.lack {
 				if strings.Contains(got, bad) {
-					t.Errorf("has %q:\n%s", bad, got)
+					t.Errorf("the screen has %q:\n%s", bad, got)
 				}
 			}
 		})
 	}
 }
 
-// TestTheCursorStaysOnItsMachine while others come, go and change.
+// TestTheCursorStaysOnItsMachine: the cursor stays on its machine when other machines appear or disappear.
 func TestTheCursorStaysOnItsMachine(t *testing.T) {
 	m := press(t, screen(machine("mill-a", "", explain.Healthy), machine("mill-b", "", explain.Healthy)), "down")
 	m = m.apply(live.Change{At: now, Rows: []live.Row{machine("mill-0", "", explain.Failed)}, Removed: []string{"mill-a"}})
@@ -98,7 +98,8 @@ func TestTheCursorStaysOnItsMachine(t *testing.T) {
 	}
 }
 
-// TestHostileTextStaysText: no text of an object reaches the terminal as a command, and no line is wider than the screen.
+// TestHostileTextStaysText: control characters in the texts of objects do not reach the terminal, and no line is
+// wider than the screen.
 func TestHostileTextStaysText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := machine("mill-a", "", explain.Failed)
@@ -125,7 +126,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	})
 }
 
-// BenchmarkTenThousand is one change of a machine and the screen after it, in a fleet of ten thousand.
+// BenchmarkTenThousand measures one change of a machine and the next screen, in a fleet of 10,000 machines.
 func BenchmarkTenThousand(b *testing.B) {
 	var rows []live.Row
 	for i := range 10000 {

@@ -7,7 +7,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// pageScreen draws the open page.
 func (m model) pageScreen() string {
 	out := []string{bold(m.fit(m.page.subject.String() + "  (esc: back)")), ""}
 	most := max(1, m.height-len(out))
@@ -17,7 +16,7 @@ func (m model) pageScreen() string {
 	return strings.Join(out, "\n")
 }
 
-// lines are those of a text, without what a terminal would act on.
+// lines splits text into lines, and replaces the characters that control a terminal.
 func lines(text string) []string {
 	out := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i := range out {
@@ -26,7 +25,7 @@ func lines(text string) []string {
 	return out
 }
 
-// codes are the colours of states: the terminal's own, so that they suit its theme.
+// codes has the ANSI colours of states. The theme of the user's terminal defines how an ANSI colour looks.
 var codes = map[explain.State]string{
 	explain.Failed: "31", explain.Stuck: "35", explain.Degraded: "33", explain.Waiting: "33", explain.Progressing: "34", explain.Deleting: "36",
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// headerLines are the lines above the first row.
+// headerLines is the number of lines above the first row.
 const headerLines = 3
 
-// order is an order of the table.
+// order is an order in which the table can show its rows.
 type order struct {
 	name    string
 	compare func(a, b live.Row) int
 }
 
-// ranks are the places of states in their order, the worst first.
+// ranks has the rank of each state. The worst state has rank 0.
 var ranks = func() map[explain.State]int {
 	out := map[explain.State]int{}
 	for i, s := range explain.Severity() {
@@ -41,7 +41,7 @@ var orders = []order{
 	{"zone", func(a, b live.Row) int { return cmp.Compare(a.Zone, b.Zone) }},
 }
 
-// listed is the model with the rows of the chosen kind that the filter matches, in order.
+// listed returns the model with a new list: the rows of the selected kind that match the filter, sorted.
 func (m model) listed() model {
 	var out []live.Row
 	for _, r := range m.rows {
@@ -56,7 +56,8 @@ func (m model) listed() model {
 	return m
 }
 
-// ownerOf is the name of the deployment, or else the set, that created the row's object.
+// ownerOf returns the name of the deployment above the row's object. Without a deployment, it returns the name of the
+// set, or "".
 func ownerOf(rows map[string]live.Row, r live.Row) string {
 	set := rows[r.Owner]
 	if d, ok := rows[set.Owner]; ok {
@@ -65,8 +66,8 @@ func ownerOf(rows map[string]live.Row, r live.Row) string {
 	return set.Name
 }
 
-// matches reports whether the row has every word of the filter: "zone:b" is the value of a column, other words occur
-// in any of them.
+// matches reports whether the row matches every word of the filter, without regard to upper case. The word "zone:b"
+// matches if the column zone is "b". Another word matches if a column contains it.
 func matches(r live.Row, owner, filter string) bool {
 	if filter == "" {
 		return true
@@ -121,7 +122,7 @@ func (m model) screen() string {
 	return strings.Join(out, "\n")
 }
 
-// title is the first line: how many objects of each state are shown.
+// title returns the first line, with the number of rows in each state.
 func (m model) title(rows []live.Row) string {
 	counts := map[explain.State]int{}
 	for _, r := range rows {
@@ -138,7 +139,7 @@ func (m model) title(rows []live.Row) string {
 	return m.fit(text)
 }
 
-// notice is the second line: the filter while it is typed, else what the user has to know first.
+// notice returns the second line: the filter while the user types it, otherwise the most important notice.
 func (m model) notice() string {
 	switch {
 	case m.typing:
@@ -167,10 +168,10 @@ func (m model) cells(r live.Row) []string {
 	return []string{string(r.State), r.Name, ownerOf(m.rows, r), r.Zone, r.Type, phase, r.Node, age(m.now, r.Created), r.Reason}
 }
 
-// widths are the shares of the columns, of 100; on a narrow screen columns are left out from the right.
+// widths has the widths of the columns in characters. A narrow screen omits the last columns.
 var widths = []int{12, 24, 14, 10, 10, 10, 20, 5, 20}
 
-// line is a row of the table, as wide as the screen.
+// line returns a row of the table that is at most as wide as the screen.
 func (m model) line(cells []string) string {
 	var b strings.Builder
 	for i, cell := range cells {
@@ -195,7 +196,8 @@ func age(now, created time.Time) string {
 	return duration.HumanDuration(now.Sub(created))
 }
 
-// clean removes what a terminal would act on: texts of objects come from other people.
+// clean replaces the characters that control a terminal with spaces, because other users can write the texts of
+// objects.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

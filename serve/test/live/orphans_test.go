@@ -122,7 +122,7 @@ func (s *stage) left(want []string) {
 	})
 }
 
-// told waits for an event and returns its object.
+// told waits for a warning event with this reason and note. It returns the kind and name of the object of the event.
 func (s *stage) told(reason, note string) (about string) {
 	s.Helper()
 	s.eventually("an event", func() string {
@@ -190,16 +190,16 @@ func TestOrphans(t *testing.T) {
 	s.must("plant", err)
 	about := s.told("OrphanQuarantined", stray.ID+" (lost): it has no machine")
 	if !slices.Contains(s.instances(), stray.ID) {
-		t.Error("removed before its time")
+		t.Error("the instance was deleted before the grace period ended")
 	}
 	s.left(wanted)
 	s.told("OrphanDeleted", stray.ID)
-	t.Logf("told on %s", about)
+	t.Logf("the event is about %s", about)
 
 	double, err := s.cloud.Plant(t.Context(), s.class, provider.Instance{UID: string(g.UID), Namespace: s.ns, Name: g.Name})
 	s.must("plant a second instance", err)
 	if about := s.told("OrphanQuarantined", double.ID); about != "Machine/"+g.Name {
-		t.Errorf("told on %s, want the machine", about)
+		t.Errorf("the event is about %s, want the machine", about)
 	}
 	s.left(wanted)
 

@@ -38,7 +38,7 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// The names of the programs. The binary of this test runs as one of them if it is called by that name.
+// The names of the programs. The binary of this test runs as the program whose name it has.
 const (
 	ofSets     = "machine-controller-manager"
 	ofMachines = "machine-controller-kubemark"
@@ -126,14 +126,14 @@ type stage struct {
 	ns     string
 	api    client.Client
 	config string
-	// ports are the ports on which programs serve metrics over HTTP.
+	// ports has the ports on which the programs serve metrics over HTTP, by the name of the program.
 	ports map[string]int
-	// logs are the logs of the programs, by their names.
+	// logs has the paths of the logs, by the name of the program.
 	logs map[string]string
 	stop func()
 }
 
-// open starts both programs with the environment, and does not wait.
+// open starts both programs with the environment variables, and does not wait until they are ready.
 func open(t *testing.T, environment ...string) *stage {
 	env := devplanetest.Start(t)
 	s := &stage{T: t, ns: devplanetest.Namespace(t), config: filepath.Join(t.TempDir(), "kubeconfig"), logs: map[string]string{}, ports: map[string]int{}}
@@ -259,7 +259,7 @@ func (s *stage) machines() (all []machine) {
 	return all
 }
 
-// lives creates a machine in each API with a set, and deletes it with its set.
+// lives creates a machine in each API with a set, and deletes the machines with a scale-down of the sets.
 func (s *stage) lives() (lived []machine) {
 	s.Helper()
 	sets := s.sets()
@@ -282,7 +282,7 @@ func (s *stage) lives() (lived []machine) {
 	return lived
 }
 
-// TestLives: one trace has all that both programs did with a machine. Its ID is the UID of the machine.
+// TestLives: one trace has the spans of both programs about a machine. The ID of the trace is the UID of the machine.
 func TestLives(t *testing.T) {
 	c := newCollector(t)
 	s := open(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_BSP_SCHEDULE_DELAY=200")
@@ -309,17 +309,17 @@ func TestLives(t *testing.T) {
 			}
 		}
 		if names[ofMachines+": Machine"] > 1 || names[ofMachines+": Life"] > 1 {
-			t.Errorf("%s: lived more than once: %v", m.key, names)
+			t.Errorf("%s: more than one life: %v", m.key, names)
 		}
 		for _, one := range spans {
 			if _, there := spans[fmt.Sprintf("%x", one.ParentSpanId)]; !there && one.Name != "Machine" {
-				t.Errorf("%s: span %q is within none", m.key, one.Name)
+				t.Errorf("%s: span %q has no parent", m.key, one.Name)
 			}
 			if at := one.attribute("millwright.machine"); at != m.key && (at != "" || one.Name == "Pass") {
 				t.Errorf("%s: span %q is about %q", m.key, one.Name, at)
 			}
 			if one.Name == "Life" && (one.attribute("millwright.providerID") != m.providerID || one.attribute("millwright.set") != s.ns+"/pool") {
-				t.Errorf("%s: it lived as %v", m.key, one.Attributes)
+				t.Errorf("%s: the span Life has the attributes %v", m.key, one.Attributes)
 			}
 		}
 		all = slices.DeleteFunc(all, func(one span) bool { return fmt.Sprintf("%x", one.TraceId) == id })
@@ -328,7 +328,7 @@ func TestLives(t *testing.T) {
 		t.Errorf("%d spans are about no machine, the first %v", len(all), all[0])
 	}
 	if strings.Contains(string(c.raw), secret) {
-		t.Error("spans have user data in them")
+		t.Error("the spans have user data")
 	}
 	s.lines(lived)
 }
@@ -350,9 +350,9 @@ func (s *stage) lines(lived []machine) {
 			about, pass := said["controller"], said["reconcileID"] != ""
 			switch {
 			case pass && strings.HasPrefix(about, "machine.") && (!strings.HasPrefix(said["machine"], s.ns+"/pool-") || said["set"] != s.ns+"/pool"):
-				s.Errorf("%s: it is not said about which machine: %s", name, line)
+				s.Errorf("%s: a line does not name its machine: %s", name, line)
 			case pass && strings.HasPrefix(about, "machineset.") && said["set"] != s.ns+"/pool":
-				s.Errorf("%s: it is not said about which set: %s", name, line)
+				s.Errorf("%s: a line does not name its set: %s", name, line)
 			case pass && said["providerID"] != "":
 				known[said["machine"]+" "+said["providerID"]] = true
 			}
@@ -411,7 +411,8 @@ func (s *stage) setVerbosity(v int) {
 	})
 }
 
-// TestDeadCollector: a collector that accepts requests and never responds has no effect on machines, and is logged one time.
+// TestDeadCollector: a collector that accepts requests and never responds does not affect machines. The program logs
+// the problem once.
 func TestDeadCollector(t *testing.T) {
 	ended := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -428,7 +429,7 @@ func TestDeadCollector(t *testing.T) {
 	raw, err := os.ReadFile(s.logs[ofMachines])
 	s.must("read a log", err)
 	if !strings.Contains(string(raw), `"msg":"Reconciling"`) {
-		t.Error("no line of the level that was set while the program ran")
+		t.Error("the log has no line of the log level that changed at run time")
 	}
 	s.eventually("people hear of it", func() string {
 		raw, err := os.ReadFile(s.logs[ofMachines])
