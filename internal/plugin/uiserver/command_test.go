@@ -31,8 +31,8 @@ func TestFlags(t *testing.T) {
 		"--host-names=a.b:8443":        "--host-names: ",
 		"--host-names=*.b":             "--host-names: ",
 		"--host-names=a --max-users=0": "--max-users: must be at least 1",
-		"--host-names=a --token-check-interval=1ms":       "--token-check-interval: must be at least 1s",
-		"--host-names=a":                                  "--kubeconfig: must not be empty outside of a cluster",
+		"--host-names=a --token-check-interval=1ms": "--token-check-interval: must be at least 1s",
+		"--host-names=a": "--kubeconfig: must not be empty outside of a cluster",
 		"--host-names=a --kubeconfig=/does/not/exist.cfg": "--kubeconfig: ",
 	} {
 		if _, err := completed(t, strings.Fields(args)...); err == nil || !strings.HasPrefix(err.Error(), want) {
