@@ -148,7 +148,10 @@ func ofUID(patch []byte, uid types.UID) ([]byte, error) {
 // user is the user for whom the API server takes this program.
 func (p planner) user(ctx context.Context) string {
 	review := &authenticationv1.SelfSubjectReview{}
-	if err := p.Fleet.Control.Create(ctx, review); err != nil {
+	switch err := p.Fleet.Control.Create(ctx, review); {
+	case err != nil && p.User != "":
+		return fmt.Sprintf("%q", p.User)
+	case err != nil:
 		return "a user whose name the API server does not say"
 	}
 	return fmt.Sprintf("%q", review.Status.UserInfo.Username)
