@@ -30,10 +30,11 @@ func (h *installation) serves(t *testing.T) {
 	h.must(t, "-n", h.namespace, "create", "secret", "tls", "machine-ui-cert", "--cert="+files[0], "--key="+files[1])
 	h.types(t, "helm upgrade millwright dist/packages/charts/millwright -n millwright-system --reuse-values --set ui.enabled=true")
 	h.must(t, "-n", h.namespace, "rollout", "status", "deployment/machine-ui", "--timeout=2m")
-	defer h.must(t, "-n", h.namespace, "delete", "secret/machine-ui-cert", "serviceaccount/ann", "rolebinding/ann")
-	h.must(t, "-n", h.namespace, "create", "serviceaccount", "ann")
-	h.must(t, "-n", h.namespace, "create", "rolebinding", "ann", "--clusterrole=view", "--serviceaccount="+h.namespace+":ann")
-	token := strings.TrimSpace(h.must(t, "-n", h.namespace, "create", "token", "ann"))
+	// In the namespace of the programs, the account would be judged as one of them: the API server may refuse a user's requests.
+	h.must(t, "-n", "default", "create", "serviceaccount", "ann")
+	defer func() { h.must(t, "-n", "default", "delete", "serviceaccount/ann") }()
+	h.must(t, "-n", h.namespace, "create", "rolebinding", "ann", "--clusterrole=view", "--serviceaccount=default:ann")
+	token := strings.TrimSpace(h.must(t, "-n", "default", "create", "token", "ann"))
 	if can := h.must(t, "auth", "can-i", "--list", "--as=system:serviceaccount:"+h.namespace+":machine-ui", "-n", h.namespace); strings.Contains(can, "machine") || strings.Contains(can, "secrets") {
 		t.Errorf("the program itself may:\n%s", can)
 	}
@@ -47,7 +48,7 @@ func (h *installation) serves(t *testing.T) {
 		text  string
 	}{
 		{"", http.StatusUnauthorized, "not signed in"},
-		{token, http.StatusOK, "system:serviceaccount:" + h.namespace + ":ann"},
+		{token, http.StatusOK, "system:serviceaccount:default:ann"},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+":8443/api/about", nil)
 		if err != nil {
