@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -225,6 +226,28 @@ func TestWhoGetsIn(t *testing.T) {
 		return err == nil
 	})
 }
+
+// TestNodesOfAnotherCluster: if the machines join another cluster, nodes of this one are not theirs, even if they have the same name.
+func TestNodesOfAnotherCluster(t *testing.T) {
+	c, p, namespace := admin(t), startProcess(t, "--nodes=false"), devplanetest.Namespace(t)
+	machine := machines(t, c, namespace)
+	if err := c.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: machine.Name}}); err != nil {
+		t.Fatal(err)
+	}
+	status := `{"status":{"phase":"Running","nodeRef":{"kind":"Node","name":"` + machine.Name + `"}}}`
+	if err := c.Status().Patch(t.Context(), machine, client.RawPatch("application/merge-patch+json", []byte(status))); err != nil {
+		t.Fatal(err)
+	}
+	token := newUser(t, namespace, "ann", "get", "list", "watch").token
+	p.open(token, namespace).says(t, `"whole":true`, machine.Name, errNodes)
+	page := p.firstEvent("/api/object?api=machine.openshift.io&kind=Machine&namespace="+namespace+"&name="+machine.Name, token, namespace)
+	if !strings.Contains(page, errNodes) || strings.Contains(page, `"node":{`) {
+		t.Errorf("the page is %s", page)
+	}
+}
+
+// errNodes is the reason for which nodes cannot be read.
+const errNodes = "the machines join another cluster, which this page does not read"
 
 // TestActionsOfUsers: without the flag the server offers no actions. With it, the API server decides by the user's rights, and each action is
 // a line.
