@@ -11,6 +11,9 @@ import (
 // Statement is one entry of an object's status.
 type Statement = postmortem.Statement
 
+// Seen is a machine's instance as its object shows it.
+type Seen = postmortem.Seen
+
 // The subjects of statements that are not conditions.
 const (
 	ErrorStatement     = postmortem.ErrorStatement
@@ -46,6 +49,8 @@ type Said struct {
 	// Frozen says that a set or deployment is frozen.
 	Frozen bool
 	Counts Counts
+	// Seen is a machine's instance, as far as its API stores it in fields of its own.
+	Seen Seen
 }
 
 // NamedSecret is a secret of machines. Credentials says that it has the credentials for the infrastructure.

@@ -38,8 +38,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -198,7 +198,7 @@ func volumes(string) []client.Object {
 
 // planCluster is a cluster that refuses what refuse names: "list *v1.NodeList", "patch *v1alpha1.MachineSet".
 func planCluster(refuse []string, objects []client.Object) survey.Clusters {
-	b := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).
+	b := fake.NewClientBuilder().WithScheme(connect.Scheme()).WithObjects(objects...).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} })
 	for _, o := range []client.Object{

@@ -13,9 +13,9 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 	"github.com/millwright-dev/millwright/internal/plugin/steer"
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
 // stepClock is a clock that After advances. After then calls step with the number of calls so far.
@@ -52,7 +52,7 @@ func rolled(t *testing.T, k client.Client, clock *stepClock, args ...string) (ou
 }
 
 func rollClient(api string) client.Client {
-	return fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(planWorld(api)...).
+	return fake.NewClientBuilder().WithScheme(connect.Scheme()).WithObjects(planWorld(api)...).
 		WithStatusSubresource(&v1beta1.MachineDeployment{}, &v1alpha1.MachineDeployment{}).Build()
 }
 
@@ -145,7 +145,7 @@ func TestRolloutChooses(t *testing.T) {
 					}
 				}
 			}
-			k := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).Build()
+			k := fake.NewClientBuilder().WithScheme(connect.Scheme()).WithObjects(objects...).Build()
 			out, err := rolled(t, k, &stepClock{now: planNow}, append([]string{"pause"}, strings.Fields(c.args)...)...)
 			if out != c.prints || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("pause %s (%s): output %q, error %v", c.args, c.because, out, err)

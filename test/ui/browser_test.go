@@ -16,14 +16,19 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 )
 
-func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{})) }
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	os.Exit(devplanetest.Main(m, devplanetest.Options{}))
+}
 
 // browser is a tab of a Chromium, with the complaints of its console.
 type browser struct {

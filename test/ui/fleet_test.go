@@ -125,6 +125,7 @@ func TestLivingFleet(t *testing.T) {
 	b.picture("ui-machine")
 	rollOut(t, f, b)
 	summarize(t, f)
+	stopDisruption(t, f, b)
 	b.scheme("dark")
 	b.visit("#/?by=zone")
 	b.awaits("Wrong now")

@@ -19,7 +19,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 )
 
 // attack is a text that runs a script where a page shows it as HTML.
@@ -35,7 +35,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := devplanetest.Start(t)
-	c, err := client.New(env.Config, client.Options{Scheme: run.Scheme()})
+	c, err := client.New(env.Config, client.Options{Scheme: connect.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,8 @@ func (w *world) views() []view {
 	w.broken()
 	w.rollout()
 	w.check()
+	budget := w.budget()
+	w.evidence()
 	object := func(api, kind, name string) string {
 		return "#/object/" + api + "/" + kind + "/" + w.namespace + "/" + name
 	}
@@ -42,6 +44,8 @@ func (w *world) views() []view {
 		{object(v1alpha1.GroupName, "MachineDeployment", "rolled"), "What holds it up"},
 		{object(machinev1.GroupName, "MachineHealthCheck", "watch"), "What it would remediate now"},
 		{"#/plan?about=" + url.QueryEscape("MachineSet/"+machinev1.GroupName+"/"+w.namespace+"/watched"), "Plan the change"},
+		{"#/object/millwright.dev/MachineDisruptionBudget//" + budget, "Permits for each cause"},
+		{"#/object/millwright.dev/MachineDisruptionBudget//emergency-stop", "No emergency stop"},
 	}
 }
 
@@ -124,6 +128,12 @@ func TestViews(t *testing.T) {
 	b.picture("check")
 	evaluate[any](b, `document.querySelector("[aria-label='health check'] details").open = true`)
 	b.awaits("1 recent remediation", "past <img")
+	b.visit(views[1].hash)
+	b.awaits("As the machine's object shows it", "providerName", "The end of its console", "panic <img", "Disruption budgets of this machine", "permits 1 disruption at a time")
+	b.picture("instance")
+	b.visit(views[5].hash)
+	b.awaits("weekdays <img", "Limits", "0 9 * * mon-fri for 8h, Europe/Berlin", "Machines with a permit", "lost <img", "Machines that wait for it", "pool-waits")
+	b.picture("budget")
 	if evaluate[bool](b, "'attacked' in window") {
 		t.Error("a text of an object ran as a script")
 	}

@@ -17,7 +17,7 @@ func Said(o client.Object) (s dialect.Said) {
 	case *v1alpha1.Machine:
 		s.Failure = Machines{}.Failure(o)
 		s.Statements = operationSays(o.Status.LastOperation, s.Failure)
-		s.Phase = string(o.Status.CurrentStatus.Phase)
+		s.Phase, s.Seen = string(o.Status.CurrentStatus.Phase), seen(o)
 		s.Class, s.Classed = o.Spec.Class.Name, true
 		if kind := o.Spec.Class.Kind; kind != "" && kind != v1alpha1.KindMachineClass {
 			s.Notes = []dialect.Statement{{About: "spec.class.kind", Message: kind + " is taken as " + v1alpha1.KindMachineClass + ", as every kind is"}}
@@ -38,6 +38,16 @@ func Said(o client.Object) (s dialect.Said) {
 		s.Class, s.Classed, s.Frozen, s.Template = o.Spec.Template.Spec.Class.Name, true, labelledFrozen(o), o.Spec.Template.Annotations
 		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas, st.ObservedGeneration)
 	}
+	return s
+}
+
+// seen returns the instance as the machine shows it: this API stores no state of the instance but the last operation on it.
+func seen(m *v1alpha1.Machine) (s dialect.Seen) {
+	op := m.Status.LastOperation
+	if s.At = op.LastUpdateTime.Time; s.At.Before(m.Status.CurrentStatus.LastUpdateTime.Time) {
+		s.At = m.Status.CurrentStatus.LastUpdateTime.Time
+	}
+	s.Said = operationSays(op, nil)
 	return s
 }
 

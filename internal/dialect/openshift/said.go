@@ -21,7 +21,7 @@ func Said(o client.Object) (s dialect.Said) {
 	case *machinev1.Machine:
 		s.Failure = Machines{}.Failure(o)
 		s.Statements = append(errorSays(o.Status.ErrorReason, o.Status.ErrorMessage), dialect.ConditionsSay(o.Status.Conditions, ofMachine)...)
-		s.Phase = ptr.Deref(o.Status.Phase, "")
+		s.Phase, s.Seen = ptr.Deref(o.Status.Phase, ""), seen(o)
 		s.Unasked = slices.ContainsFunc(o.Status.Conditions, func(c machinev1.Condition) bool {
 			return c.Type == machinev1.InstanceExistsCondition && c.Reason == machinev1.ErrorCheckingProviderReason
 		})

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,24 +183,70 @@ func (s Schedule) latest(now time.Time, within time.Duration, zone *time.Locatio
 	}
 }
 
+// next returns the earliest begin after now, and not longer ahead than within; zero: none exists.
+func (s Schedule) next(now time.Time, within time.Duration, zone *time.Location) time.Time {
+	local := now.In(zone)
+	for ahead := 0; ; ahead++ {
+		noon := time.Date(local.Year(), local.Month(), local.Day()+ahead, 12, 0, 0, 0, zone)
+		if noon.Sub(now) > within+36*time.Hour {
+			return time.Time{}
+		}
+		if !s.on(noon) {
+			continue
+		}
+		if begin := s.firstOf(noon, now); !begin.IsZero() {
+			if begin.Sub(now) > within {
+				return time.Time{}
+			}
+			return begin
+		}
+	}
+}
+
 // lastOf returns the last begin of a day that is not after now; zero: none exists.
 func (s Schedule) lastOf(day, now time.Time) (last time.Time) {
-	for hour := range 24 {
-		for minute := 0; has(s.hours, hour) && minute < 60; minute++ {
-			if !has(s.minutes, minute) {
-				continue
-			}
-			at := time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, day.Location())
-			for _, change := range changes {
-				again := at.Add(change)
-				if change != 0 && (again.Hour() != at.Hour() || again.Minute() != at.Minute()) {
-					continue
-				}
-				if !again.After(now) && again.After(last) {
-					last = again
+	for begin := range s.begins(day) {
+		if !begin.After(now) && begin.After(last) {
+			last = begin
+		}
+	}
+	return last
+}
+
+// firstOf returns the first begin of a day that is after now; zero: none exists.
+func (s Schedule) firstOf(day, now time.Time) (first time.Time) {
+	for begin := range s.begins(day) {
+		if begin.After(now) && (first.IsZero() || begin.Before(first)) {
+			first = begin
+		}
+	}
+	return first
+}
+
+// begins returns the begins of a day, in no order.
+func (s Schedule) begins(day time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		for hour := range 24 {
+			for minute := 0; has(s.hours, hour) && minute < 60; minute++ {
+				if has(s.minutes, minute) && !same(day, hour, minute, yield) {
+					return
 				}
 			}
 		}
 	}
-	return last
+}
+
+// same yields the times of a day at which a clock shows the hour and the minute: two when the clock is set back.
+func same(day time.Time, hour, minute int, yield func(time.Time) bool) bool {
+	at := time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, day.Location())
+	for _, change := range changes {
+		again := at.Add(change)
+		if change != 0 && (again.Hour() != at.Hour() || again.Minute() != at.Minute()) {
+			continue
+		}
+		if !yield(again) {
+			return false
+		}
+	}
+	return true
 }

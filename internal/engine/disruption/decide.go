@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
@@ -31,6 +32,10 @@ type Answer struct {
 	Message string
 	// Until is when that limit ends by itself; zero if it does not, or if that is unknown.
 	Until time.Time
+	// Stopped says that the budget permits nothing for the cause until a user changes it.
+	Stopped bool
+	// Turn says that the machine waits until another machine gives back its permit.
+	Turn bool
 }
 
 // Decide answers whether a disruption may begin. A machine with a permit keeps it: what has begun is completed.
@@ -39,9 +44,9 @@ func (b Budget) Decide(now time.Time, u Use, a Ask) Answer {
 	case a.Holds:
 		return Answer{Granted: true}
 	case len(b.faults) > 0:
-		return b.wait("is invalid and permits nothing: "+b.Faults(), time.Time{})
+		return b.stop("is invalid and permits nothing: " + b.Faults())
 	case b.paused && a.Reason != v1alpha1.ReasonInterruption:
-		return b.wait("is paused", time.Time{})
+		return b.stop("is paused")
 	}
 	l, most, ends := b.tightest(now, a.Reason, u.Machines)
 	switch {
@@ -50,10 +55,17 @@ func (b Budget) Decide(now time.Time, u Use, a Ask) Answer {
 	case most == 0 && !ends.IsZero():
 		return b.wait(fmt.Sprintf("permits no %s until %s", words[a.Reason], ends.Format(time.RFC3339)), ends)
 	case most == 0:
-		return b.wait("permits no "+words[a.Reason], ends)
+		return b.stop("permits no " + words[a.Reason])
 	}
-	return b.wait(fmt.Sprintf("permits %s at a time: the machine waits for its turn", counted(most)), ends)
+	out := b.wait(fmt.Sprintf("permits %s at a time%s", counted(most), turn), ends)
+	out.Turn = true
+	return out
 }
+
+const turn = ": the machine waits for its turn"
+
+// Limit is the message without the words about the machine that asks.
+func (a Answer) Limit() string { return strings.Replace(a.Message, turn, "", 1) }
 
 // wait returns a refusal. The text continues the name of the budget.
 func (b Budget) wait(text string, until time.Time) Answer {
@@ -62,6 +74,13 @@ func (b Budget) wait(text string, until time.Time) Answer {
 		text += " (" + b.message + ")"
 	}
 	return Answer{Message: text, Until: until}
+}
+
+// stop returns the refusal of a budget that permits nothing until a user changes it.
+func (b Budget) stop(text string) Answer {
+	a := b.wait(text, time.Time{})
+	a.Stopped = true
+	return a
 }
 
 // tightest returns the limit that allows the fewest disruptions for the cause now, how many these are, and when the limit ends

@@ -22,6 +22,8 @@ type History struct {
 	// machine that exists.
 	Where   string    `json:"where,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
+	// Instance is its instance, as far as objects show it; nil if nothing is stored.
+	Instance *Instance `json:"instance,omitempty"`
 	// Gaps name the facts that could not be read, and why.
 	Gaps []string `json:"gaps,omitempty"`
 }
@@ -70,7 +72,7 @@ func DepartedHistory(e Evidence, gaps []string) History {
 	r := e.Record
 	h := History{
 		Subject: Subject{API: r.API, Kind: "Machine", Namespace: r.Namespace, Name: r.Name}, UID: r.UID,
-		Where: e.Where, Expires: e.Expires, Gaps: append(slices.Clone(r.Gaps), gaps...),
+		Where: e.Where, Expires: e.Expires, Instance: &Instance{Report: reportOf(e)}, Gaps: append(slices.Clone(r.Gaps), gaps...),
 	}
 	h.moments(r)
 	if n := r.Node; n != nil {
@@ -171,6 +173,7 @@ func (h History) Text() string {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.At.Format(time.RFC3339), after, cmp.Or(e.By, "-"), strings.Join(strings.Fields(what), " "))
 	}
 	_ = w.Flush() // into memory
+	out.WriteString(h.Instance.text())
 	for _, gap := range h.Gaps {
 		fmt.Fprintf(&out, "not read: %s\n", gap)
 	}

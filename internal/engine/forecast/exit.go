@@ -26,6 +26,9 @@ type Exit struct {
 	// which pods and budgets could not be read, VolumesUnread which volumes.
 	Pods                  drain.Facts
 	Unread, VolumesUnread string
+	// Labels are those of the machine, Owner has the facts about its set: machine disruption budgets depend on both.
+	Labels map[string]string
+	Owner  Owner
 }
 
 // Leave is the course of a machine's deletion.
@@ -95,6 +98,13 @@ func leave(now time.Time, e Exit) Leave {
 		return out
 	}
 	out.drain(now, e, d.Force)
+	return out
+}
+
+// Drained is the course of a drain that a user orders for a node with these pods. No timeout ends it.
+func Drained(now time.Time, n *corev1.Node, pods drain.Facts) Leave {
+	out := Leave{Drains: true}
+	out.drain(now, Exit{Node: n, Pods: pods}, false)
 	return out
 }
 

@@ -12,7 +12,8 @@ import (
 // finish assembles the forecast.
 func (r *run) finish() Forecast {
 	f := r.out
-	for _, s := range f.Steps {
+	for i, s := range f.Steps {
+		f.Steps[i].Held = r.permits.holds(s)
 		switch s.Kind {
 		case Create:
 			f.Created += s.Count
@@ -101,5 +102,5 @@ func (r *run) waits(machines []Machine) (out []string) {
 			out = append(out, why)
 		}
 	}
-	return out
+	return append(out, r.permits.waiting(machines)...)
 }

@@ -136,6 +136,8 @@ type Step struct {
 	Machines []Subject `json:"machines,omitempty"`
 	// Shared are the budgets that allow the pods of all these machines to leave only a few at a time.
 	Shared []Block `json:"shared,omitempty"`
+	// Held are the machines that wait for machine disruption budgets.
+	Held []Hold `json:"held,omitempty"`
 	// Reason is the controller's own text, for people.
 	Reason string `json:"reason,omitempty"`
 	// Open says that several machines are created or deleted at once before this step: if that happens one

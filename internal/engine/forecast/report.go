@@ -95,6 +95,13 @@ func (p Plan) Lines() []Line {
 	return out.lines
 }
 
+// Lines returns the drain for people, below a headline.
+func (l Leave) Lines(headline string) []Line {
+	var out printer
+	out.subject(Subject{Name: headline, Exit: &l})
+	return out.lines
+}
+
 // Text returns the report for people.
 func (r Report) Text() string {
 	var p printer
@@ -235,6 +242,9 @@ func (p *printer) step(n int, s Step) {
 	}
 	for _, b := range s.Shared {
 		p.Line(6, 8, b.word()+": "+b.Message)
+	}
+	for _, h := range s.Held {
+		p.Line(6, 8, "held: "+h.String())
 	}
 	if fresh := s.Count - len(s.Machines); fresh > 0 && s.Kind == Delete {
 		p.Line(6, 8, fmt.Sprintf("%s that this plan creates", count(fresh, "machine")))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -46,7 +47,8 @@ type run struct {
 	// arrived says that a machine has reached a state since the controllers ran last.
 	arrived bool
 	// stop says that the forecast has to end.
-	stop func() bool
+	stop    func() bool
+	permits *permits
 	// plan and last are the latest decisions about the deployment, and about each set.
 	plan rollout.Plan
 	last map[types.UID]replicas.Decision
@@ -57,14 +59,14 @@ type event struct {
 	to State
 }
 
-// Run predicts what happens from now on. When stop returns true, the forecast ends early and says so; nil: never.
-func Run(now time.Time, m Model, d Durations, stop func() bool) Forecast {
+// Run predicts what happens from now on, under the limits. When stop returns true, the forecast ends early and says so; nil: never.
+func Run(now time.Time, m Model, d Durations, limits []Limit, stop func() bool) Forecast {
 	if stop == nil {
 		stop = func() bool { return false }
 	}
 	r := &run{
 		Model: m, start: now, now: now, d: d, stop: stop, due: map[types.UID]event{}, stuck: map[types.UID]string{},
-		last: map[types.UID]replicas.Decision{},
+		last: map[types.UID]replicas.Decision{}, permits: newPermits(limits),
 	}
 	for idle := 0; idle <= mostIdle; idle++ {
 		if r.act() || r.arrived {
@@ -241,12 +243,15 @@ func (r *run) watch() (news bool) {
 			delete(r.due, m.UID)
 			continue
 		}
-		if e, known := r.due[m.UID]; known && e.to == to || r.stuck[m.UID] != "" {
+		if e, known := r.due[m.UID]; known && e.to == to || r.stuck[m.UID] != "" || r.permits.waits(m.UID) {
 			continue
 		}
 		news = true
 		if to == Gone {
 			r.leaves(m)
+			continue
+		}
+		if to == Updated && !r.permitted(m, r.Exit(m.UID), lifecycle.DisruptingUpdate) {
 			continue
 		}
 		takes, what := r.d.Create, "how long a machine takes to come up"
@@ -280,10 +285,20 @@ func (r *run) queued(to State) time.Duration {
 
 // leaves predicts when the deletion of a machine ends, or why the machine stays.
 func (r *run) leaves(m Machine) {
-	exit := leave(r.now, r.Exit(m.UID))
+	facts, waited := r.permits.facts[m.UID]
+	if !waited {
+		facts = r.Exit(m.UID)
+	}
+	if waited && !r.permitted(m, facts, lifecycle.DisruptingDeletion) {
+		return
+	}
+	exit := leave(r.now, facts)
 	if exit.Stays != "" {
 		r.stuck[m.UID] = fmt.Sprintf("machine %s stays: %s", called(m), exit.Stays)
 		delete(r.due, m.UID)
+		return
+	}
+	if !waited && !r.permitted(m, facts, lifecycle.DisruptingDeletion) {
 		return
 	}
 	at := r.over(m, r.d.Delete, nominalDelete, "how long a deletion takes")
@@ -313,7 +328,7 @@ func (r *run) over(m Machine, e Estimate, nominal time.Duration, what string) ti
 		return r.now.Add(nominal)
 	}
 	begun := r.now
-	if !m.Since.IsZero() && m.Since.Before(begun) && !m.New {
+	if _, held := r.permits.refused[m.UID]; !held && !m.Since.IsZero() && m.Since.Before(begun) && !m.New {
 		begun = m.Since
 	}
 	if at := begun.Add(e.Length); at.After(r.now) {
@@ -373,10 +388,17 @@ func (r *run) arrive() {
 			r.out.Cut = true
 			break
 		}
-		r.end, r.arrived = r.now, true
-		came[r.due[uid].to]++
-		r.Become(r.now, uid, r.due[uid].to)
+		to := r.due[uid].to
 		delete(r.due, uid)
+		r.arrived = true
+		if came[to]++; to == asking {
+			r.permits.version++
+			continue
+		}
+		if r.end = r.now; to != Running {
+			r.permits.release(uid)
+		}
+		r.Become(r.now, uid, to)
 	}
 	var what []string
 	for _, s := range []struct {
@@ -386,6 +408,9 @@ func (r *run) arrive() {
 		if n := came[s.to]; n > 0 {
 			what = append(what, count(n, "machine")+" "+s.text)
 		}
+	}
+	if came[asking] > 0 {
+		what = append(what, "the end of a limit of a disruption budget")
 	}
 	r.after = strings.Join(what, ", ")
 }

@@ -160,7 +160,7 @@ func TestRun(t *testing.T) {
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
-			f := Run(epoch, test.pool(), test.d, nil)
+			f := Run(epoch, test.pool(), test.d, nil, nil)
 			took := f.Took.Length.Truncate(time.Second)
 			if got := kinds(f); got != test.steps || took != test.took || f.Took.Known != test.known || strings.Join(f.Waits, ", ") != test.waits || f.Rest != test.rest {
 				t.Errorf("%s: %s; %v known %v; waits %q; %d in the end", test.reason, got, took, f.Took.Known, f.Waits, f.Rest)
@@ -173,7 +173,7 @@ func TestRun(t *testing.T) {
 func TestRunIsBounded(t *testing.T) {
 	p := poolOf(1)
 	p.doomed = true
-	if f := Run(epoch, p, known, nil); !f.Cut || f.Took.Known || f.Created < 100 {
+	if f := Run(epoch, p, known, nil, nil); !f.Cut || f.Took.Known || f.Created < 100 {
 		t.Errorf("cut %v after %d machines, duration known %v", f.Cut, f.Created, f.Took.Known)
 	}
 }
@@ -182,7 +182,7 @@ func TestRunIsBounded(t *testing.T) {
 func TestFreshMachinesHaveNoNames(t *testing.T) {
 	p := poolOf(1)
 	p.doomed = true
-	f := Run(epoch, p, known, nil)
+	f := Run(epoch, p, known, nil, nil)
 	for _, s := range f.Steps {
 		if len(s.Machines) > 0 {
 			t.Fatalf("%s names %v", s.Kind, s.Machines)
@@ -198,7 +198,7 @@ func TestOpen(t *testing.T) {
 	for n, want := range map[int]bool{1: false, 2: true} {
 		p := poolOf(n)
 		p.doomed = true
-		f := Run(epoch, p, known, nil)
+		f := Run(epoch, p, known, nil, nil)
 		if f.Steps[0].Open || f.Steps[1].Open != want {
 			t.Errorf("%d machines: %+v", n, f.Steps[:2])
 		}
@@ -221,7 +221,7 @@ func TestWhy(t *testing.T) {
 			if test.change != nil {
 				test.change(&p.members[0])
 			}
-			f := Run(epoch, p, known, nil)
+			f := Run(epoch, p, known, nil, nil)
 			if len(f.Steps) == 0 || len(f.Steps[0].Machines) != 1 || f.Steps[0].Machines[0].Name != "a" || f.Steps[0].Machines[0].Reason != test.want {
 				t.Errorf("%s: %+v, want a: %s", test.reason, f.Steps, test.want)
 			}

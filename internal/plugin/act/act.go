@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/plugin/steer"
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
@@ -29,13 +30,30 @@ type Offer struct {
 	Label string `json:"label"`
 	// Value says what the user has to enter; empty: nothing.
 	Value string `json:"value,omitempty"`
-	// Default is the value that the page suggests.
+	// Default is the value that the page suggests. Number says that the value is a number.
 	Default string `json:"default,omitempty"`
+	Number  bool   `json:"number,omitempty"`
 }
+
+// Effect is the kind of a change.
+type Effect string
+
+// The effects.
+const (
+	// Patch changes the object.
+	Patch Effect = "Patch"
+	// Delete deletes the object, Create creates it.
+	Delete Effect = "Delete"
+	Create Effect = "Create"
+	// Drain drains the node of a machine. Uncordon ends that, and uncordons the node.
+	Drain    Effect = "Drain"
+	Uncordon Effect = "Uncordon"
+)
 
 // Change is what an action does.
 type Change struct {
-	// Patch is a JSON merge patch of the object; empty: the action deletes the object.
+	Effect Effect
+	// Patch is a JSON merge patch of the object.
 	Patch []byte
 	// Line is the same for a command line.
 	Line string
@@ -43,10 +61,16 @@ type Change struct {
 	Label string
 }
 
-// Object is an object to act on. Sets are those of a deployment.
+// Object is an object to act on.
 type Object struct {
 	client.Object
+	// Sets are those of a deployment.
 	Sets []client.Object
+	// Node is the node of a machine; empty if it has none. Draining says that a user drains it, Cordoned that it accepts no pods.
+	Node               string
+	Draining, Cordoned bool
+	// Absent says that the object does not exist: it has only a name.
+	Absent bool
 }
 
 // input is an action with its facts.
@@ -62,13 +86,31 @@ type action struct {
 	name string
 	// offer returns the action for an object; false: it makes no sense there now.
 	offer func(in input) (Offer, bool)
-	// change returns the patch and the line. A nil patch deletes the object.
-	change func(in input) (patch map[string]any, line string, err error)
+	// change returns the change of the object.
+	change func(in input) (changed, error)
+}
+
+// changed is a change with its line. The patch belongs to the effect Patch.
+type changed struct {
+	effect Effect
+	patch  map[string]any
+	line   string
 }
 
 var actions = []action{
-	{"delete", offerDelete, func(in input) (map[string]any, string, error) {
-		return nil, "kubectl delete " + in.argument(), nil
+	{"delete", offerDelete, func(in input) (changed, error) {
+		return changed{effect: Delete, line: in.inNamespace("kubectl delete " + in.argument())}, nil
+	}},
+	{"drain", offerDrain, func(in input) (changed, error) {
+		return changed{effect: Drain, line: "kubectl drain " + in.Node + " --ignore-daemonsets --delete-emptydir-data"}, nil
+	}},
+	{"uncordon", offerUncordon, func(in input) (changed, error) {
+		return changed{effect: Uncordon, line: "kubectl uncordon " + in.Node}, nil
+	}},
+	{"scale", offerScale, scale},
+	{"stop", offerStop, stop},
+	{"resume-disruption", offerResume, func(input) (changed, error) {
+		return changed{effect: Delete, line: "kubectl machine resume"}, nil
 	}},
 	steers("pause", "Pause the rollout", func(in input, d steer.Deployment) (steer.Change, error) { return steer.Pause(d) }),
 	steers("resume", "Resume the rollout", func(in input, d steer.Deployment) (steer.Change, error) { return steer.Resume(d) }),
@@ -84,6 +126,9 @@ var groups = []string{"MachineSet", "MachineDeployment"}
 
 func newInput(now time.Time, o Object, value string) input {
 	api, kind := apis.KindOf(o.Object)
+	if _, is := o.Object.(*v1alpha1.MachineDisruptionBudget); is {
+		api, kind = v1alpha1.GroupName, v1alpha1.KindMachineDisruptionBudget
+	}
 	return input{o, now, api, kind, o.GetName(), value}
 }
 
@@ -110,15 +155,23 @@ func Decide(now time.Time, o Object, name, value string) (c Change, err error) {
 	if !ok {
 		return c, fmt.Errorf("action: %q is not possible for %s %s now", name, in.kind, in.name)
 	}
-	patch, line, err := actions[i].change(in)
+	change, err := actions[i].change(in)
 	if err != nil {
 		return c, err
 	}
-	c = Change{Line: line + " -n " + in.GetNamespace(), Label: fmt.Sprintf("%s: %s %s", offer.Label, in.kind, in.name)}
-	if patch != nil {
-		c.Patch, err = json.Marshal(patch)
+	c = Change{Effect: change.effect, Line: change.line, Label: fmt.Sprintf("%s: %s %s", offer.Label, in.kind, in.name)}
+	if change.patch != nil {
+		c.Patch, err = json.Marshal(change.patch)
 	}
 	return c, err
+}
+
+// inNamespace is a line about the object in its namespace.
+func (in input) inNamespace(line string) string { return line + " -n " + in.GetNamespace() }
+
+// patched is a change by a patch.
+func (in input) patched(patch map[string]any, line string) changed {
+	return changed{Patch, patch, in.inNamespace(line)}
 }
 
 // Argument names an object on a command line of kubectl: "machines.machine.openshift.io/mill-a".
@@ -149,9 +202,9 @@ func steers(name, label string, decide func(input, steer.Deployment) (steer.Chan
 			_, err := decide(in, in.steered())
 			return Offer{Label: label}, err == nil
 		},
-		change: func(in input) (map[string]any, string, error) {
+		change: func(in input) (changed, error) {
 			c, err := decide(in, in.steered())
-			return c.Patch, "kubectl machine rollout " + name + " " + in.argument(), err
+			return in.patched(c.Patch, "kubectl machine rollout "+name+" "+in.argument()), err
 		},
 	}
 }
@@ -176,19 +229,19 @@ func offerUndo(in input) (Offer, bool) {
 	return Offer{Label: "Return to an earlier revision", Value: "revision", Default: strconv.FormatInt(c.Revision, 10)}, err == nil && c.Patch != nil
 }
 
-func undo(in input) (map[string]any, string, error) {
+func undo(in input) (changed, error) {
 	to, err := strconv.ParseInt(strings.TrimSpace(in.value), 10, 64)
 	if err != nil || to <= 0 {
-		return nil, "", fmt.Errorf("value: must be a revision above zero, not %q", in.value)
+		return changed{}, fmt.Errorf("value: must be a revision above zero, not %q", in.value)
 	}
 	c, err := steer.Undo(in.now, in.steered(), to)
 	if err == nil && c.Patch == nil {
 		err = errors.New(c.Done)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("value: %w", err)
+		return changed{}, fmt.Errorf("value: %w", err)
 	}
-	return c.Patch, fmt.Sprintf("kubectl machine rollout undo %s --to-revision=%d", in.argument(), to), nil
+	return in.patched(c.Patch, fmt.Sprintf("kubectl machine rollout undo %s --to-revision=%d", in.argument(), to)), nil
 }
 
 // approves returns an action that writes an annotation. It needs another annotation on the object, which makes controllers
@@ -204,16 +257,16 @@ func approves(name, label, value, key string, kinds []string, needs string) acti
 			_, waits := in.GetAnnotations()[needs]
 			return out, waits && slices.Contains(kinds, in.kind)
 		},
-		change: func(in input) (map[string]any, string, error) {
+		change: func(in input) (changed, error) {
 			if value == "" {
 				in.value = strconv.FormatInt(in.steered().Revision, 10)
 			}
 			in.value = strings.TrimSpace(in.value)
 			if err := in.readable(key); err != nil {
-				return nil, "", err
+				return changed{}, err
 			}
 			patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: in.value}}}
-			return patch, "kubectl annotate --overwrite " + in.argument() + " " + quoted(key+"="+in.value), nil
+			return in.patched(patch, "kubectl annotate --overwrite "+in.argument()+" "+quoted(key+"="+in.value)), nil
 		},
 	}
 }

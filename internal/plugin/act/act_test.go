@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/engine/disruption"
 	"github.com/millwright-dev/millwright/internal/plugin/act"
 )
 
@@ -52,6 +54,9 @@ func paused(d *v1alpha1.MachineDeployment) { d.Spec.Paused = true }
 func TestActions(t *testing.T) {
 	one := act.Object{Object: &machinev1.Machine{ObjectMeta: meta("mill-x", nil)}}
 	set := act.Object{Object: &machinev1.MachineSet{ObjectMeta: meta("mill", map[string]string{"millwright.dev/max-deletion-share": "30%"})}}
+	sized := act.Object{Object: &machinev1.MachineSet{ObjectMeta: meta("mill", nil), Spec: machinev1.MachineSetSpec{Replicas: ptr.To[int32](3)}}}
+	some, other := disruption.NewStop(""), disruption.NewStop("")
+	some.Spec.Selector.MatchLabels, other.Name = map[string]string{"pool": "blue"}, "other"
 	approval := func(key, value string) string {
 		return `{"metadata":{"annotations":{"millwright.dev/` + key + `":"` + value + `"}}}`
 	}
@@ -77,6 +82,23 @@ func TestActions(t *testing.T) {
 		{"nothing", "approve-orphans", "0", set, "", "", "value: must not be empty or zero"},
 		{"a second line of the log", "approve-orphans", "aws:///a/i-1\n2026", set, "", "", "value: must be one line"},
 		{"nonsense", "approve-orphans", "all", set, "", "", `value: must be a number of instances, or provider IDs, is "all"; nothing is approved`},
+		{"another size", "scale", " 5 ", sized, `{"spec":{"replicas":5}}`, "kubectl scale machinesets.machine.openshift.io/mill --current-replicas=3 --replicas=5 -n blue", ""},
+		{"none", "scale", "0", rolled(nil), `{"spec":{"replicas":0}}`, "kubectl scale " + deployment + " --current-replicas=3 --replicas=0 -n blue", ""},
+		{"the same size", "scale", "3", sized, "", "", "value: MachineSet mill wants 3 machines already"},
+		{"a negative size", "scale", "-1", sized, "", "", `value: must be a number of machines, not "-1"`},
+		{"too many", "scale", "99999999999", sized, "", "", `value: must be a number of machines, not "99999999999"`},
+		{"a set of a deployment", "scale", "5", act.Object{Object: rolled(nil).Sets[0]}, "", "", `action: "scale" is not possible for MachineSet mill-a now`},
+		{"a node", "drain", "", act.Object{Object: one.Object, Node: "n-1"}, "", "kubectl drain n-1 --ignore-daemonsets --delete-emptydir-data", ""},
+		{"no node", "drain", "", one, "", "", `action: "drain" is not possible for Machine mill-x now`},
+		{"twice", "drain", "", act.Object{Object: one.Object, Node: "n-1", Draining: true}, "", "", `action: "drain" is not possible for Machine mill-x now`},
+		{"back", "uncordon", "", act.Object{Object: one.Object, Node: "n-1", Cordoned: true}, "", "kubectl uncordon n-1", ""},
+		{"an emergency", "stop", " it's down ", act.Object{Object: disruption.NewStop(""), Absent: true}, `{"spec":{"message":"it's down","paused":true}}`, `kubectl machine stop --message 'it'\''s down'`, ""},
+		{"without a message", "stop", "", act.Object{Object: disruption.NewStop(""), Absent: true}, `{"spec":{"paused":true}}`, "kubectl machine stop", ""},
+		{"a stop for some machines is extended", "stop", "", act.Object{Object: some}, `{"spec":{"paused":true,"selector":null}}`, "kubectl machine stop", ""},
+		{"two lines", "stop", "a\nb", act.Object{Object: disruption.NewStop(""), Absent: true}, "", "", "value: must be one line"},
+		{"a long message", "stop", strings.Repeat("a", 1025), act.Object{Object: disruption.NewStop(""), Absent: true}, "", "", "value: must have at most 1024 bytes"},
+		{"the end of it", "resume-disruption", "", act.Object{Object: disruption.NewStop("")}, "", "kubectl machine resume", ""},
+		{"the end of another budget", "resume-disruption", "", act.Object{Object: other}, "", "", `action: "resume-disruption" is not possible for MachineDisruptionBudget other now`},
 		{"unknown", "explode", "", set, "", "", `action: there is no action "explode"`},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -98,6 +120,7 @@ func TestOffers(t *testing.T) {
 	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "MachineSet", Name: "mill", UID: "u", Controller: ptr.To(true)}}
 	leaving := owned.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: now}
+	stopped := disruption.NewStop("")
 	first := rolled(nil)
 	first.Sets = first.Sets[1:]
 	for _, c := range []struct {
@@ -106,13 +129,19 @@ func TestOffers(t *testing.T) {
 		want   string
 	}{
 		{"a machine of a set", act.Object{Object: owned}, "Delete and replace;"},
+		{"a machine with a node", act.Object{Object: owned, Node: "n"}, "Delete and replace;Drain its node;"},
+		{"a machine with a cordoned node", act.Object{Object: owned, Node: "n", Cordoned: true}, "Delete and replace;Drain its node;Uncordon its node;"},
+		{"a machine whose node is drained", act.Object{Object: owned, Node: "n", Draining: true}, "Delete and replace;End the drain and uncordon;"},
+		{"a machine in deletion with a node", act.Object{Object: leaving, Node: "n", Cordoned: true}, ""},
+		{"no stop", act.Object{Object: disruption.NewStop(""), Absent: true}, "Stop all disruption;"},
+		{"a stop", act.Object{Object: stopped}, "End the stop;"},
 		{"a machine in deletion", act.Object{Object: leaving}, ""},
-		{"a deployment", rolled(nil), "Pause the rollout;Replace all machines;Return to an earlier revision;"},
-		{"a deployment without a past", first, "Pause the rollout;Replace all machines;"},
-		{"a paused one", rolled(paused), "Resume the rollout;"},
+		{"a deployment", rolled(nil), "Scale;Pause the rollout;Replace all machines;Return to an earlier revision;"},
+		{"a deployment without a past", first, "Scale;Pause the rollout;Replace all machines;"},
+		{"a paused one", rolled(paused), "Scale;Resume the rollout;"},
 		{"a class", act.Object{Object: &v1alpha1.MachineClass{ObjectMeta: meta("c", nil)}}, "Approve the removal of instances without machines;"},
 		{"a set of an API with classes", act.Object{Object: first.Sets[0]}, ""},
-		{"a set of an API without", act.Object{Object: &machinev1.MachineSet{ObjectMeta: meta("s", nil)}}, "Approve the removal of instances without machines;"},
+		{"a set of an API without", act.Object{Object: &machinev1.MachineSet{ObjectMeta: meta("s", nil)}}, "Scale;Approve the removal of instances without machines;"},
 	} {
 		got := ""
 		for _, o := range act.Offers(now, c.o) {

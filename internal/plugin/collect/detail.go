@@ -77,6 +77,7 @@ func machineDetail(ctx context.Context, l *look, d Detail) Detail {
 		l.workloads(ctx, &f)
 	}
 	h := explain.MachineHistory(&f)
+	h.Instance = explain.InstanceOf(&f, apis.Said(d.Object).Seen)
 	d.Answer = explain.Machine(l.now, f).Doubting(apis.Doubts(d.Object))
 	d.History, d.Node, d.Pods, d.Budgets = &h, f.Node, f.Pods, f.Budgets
 	return d

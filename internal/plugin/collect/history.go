@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
@@ -19,6 +20,7 @@ func History(ctx context.Context, now time.Time, c Clusters, q Question) (*expla
 	if len(found) == 1 {
 		f := l.machine(ctx, found[0])
 		h := explain.MachineHistory(&f)
+		h.Instance = explain.InstanceOf(&f, apis.Said(found[0]).Seen)
 		return &h, explain.Answer{}, nil
 	}
 	if e := l.evidence(ctx, q, ""); len(found) == 0 && e != nil {

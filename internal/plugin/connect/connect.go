@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
@@ -22,6 +24,16 @@ const (
 	qps   = 50
 	burst = 100
 )
+
+// Scheme returns a scheme with the types of all objects that commands read: those of all APIs, of Kubernetes, and Millwright's own
+// kind.
+func Scheme() *runtime.Scheme {
+	s := run.Scheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		panic(err) // two of our own types collide
+	}
+	return s
+}
 
 // Config returns the connection that the flags or the environment name. It fails if they name no cluster.
 func Config(flags genericclioptions.RESTClientGetter) (*rest.Config, error) {
@@ -64,13 +76,13 @@ func Readers(flags genericclioptions.RESTClientGetter, targetKubeconfig string) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if control, err = client.New(c, client.Options{Scheme: run.Scheme()}); err != nil {
+	if control, err = client.New(c, client.Options{Scheme: Scheme()}); err != nil {
 		return nil, nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	if t == nil {
 		return control, control, nil
 	}
-	if target, err = client.New(t, client.Options{Scheme: run.Scheme()}); err != nil {
+	if target, err = client.New(t, client.Options{Scheme: Scheme()}); err != nil {
 		return nil, nil, fmt.Errorf("--target-kubeconfig: %w", err)
 	}
 	return control, target, nil

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/plugin/budgets"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
@@ -26,6 +27,8 @@ type Change struct {
 	// Gaps name the facts that could not be read, and why; Controllers are the controllers that do not run.
 	Gaps        []string         `json:"gaps"`
 	Controllers []explain.Answer `json:"controllers"`
+	// Budgets are the machine disruption budgets, the most severe first.
+	Budgets []budgets.Row `json:"budgets"`
 }
 
 // leasesAge is how often the feed reads leases.
@@ -47,6 +50,7 @@ type feed struct {
 	controllers []explain.Answer
 	watchers    map[chan Change]bool
 	tracks      tracks
+	limits      limits
 
 	// leasesRead is when the controllers were looked up; only run uses it.
 	leasesRead time.Time
@@ -91,6 +95,9 @@ func (f *feed) look(ctx context.Context) {
 		texts = append(texts, g.Text)
 		f.keep(rows, g)
 	}
+	if err := f.readBudgets(ctx, now); err != nil {
+		texts = append(texts, err.Error())
+	}
 	f.publish(now, rows, texts, f.inactive(ctx, now, all))
 	f.sample(now, all)
 }
@@ -120,13 +127,13 @@ func (f *feed) publish(now time.Time, rows map[string]Row, gaps []string, contro
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := difference(f.rows, rows)
-	same := len(c.Rows)+len(c.Removed) == 0 && slices.Equal(gaps, f.gaps) && reflect.DeepEqual(controllers, f.controllers)
-	f.rows, f.gaps, f.controllers = rows, gaps, controllers
+	same := len(c.Rows)+len(c.Removed) == 0 && slices.Equal(gaps, f.gaps) && reflect.DeepEqual(controllers, f.controllers) && !f.limits.news
+	f.rows, f.gaps, f.controllers, f.limits.news = rows, gaps, controllers, false
 	f.tracks.forget(rows)
 	if same {
 		return
 	}
-	c.At, c.Gaps, c.Controllers = now, gaps, controllers
+	c.At, c.Gaps, c.Controllers, c.Budgets = now, gaps, controllers, f.limits.rows
 	for watcher := range f.watchers {
 		select {
 		case watcher <- c:
@@ -160,7 +167,7 @@ func (f *feed) subscribe() (<-chan Change, func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := difference(nil, f.rows)
-	c.At, c.Whole, c.Gaps, c.Controllers = f.clock.Now(), true, f.gaps, f.controllers
+	c.At, c.Whole, c.Gaps, c.Controllers, c.Budgets = f.clock.Now(), true, f.gaps, f.controllers, f.limits.rows
 	watcher <- c
 	f.watchers[watcher] = true
 	return watcher, func() {

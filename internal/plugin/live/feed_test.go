@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,9 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	millwright "github.com/millwright-dev/millwright/api/millwright/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/engine/disruption"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 )
 
 func received(t *testing.T, watcher <-chan Change) Change {
@@ -102,7 +105,7 @@ func fleet(t *testing.T, refused func(client.ObjectList) bool) client.Reader {
 		Status:     v1alpha1.MachineStatus{CurrentStatus: v1alpha1.CurrentStatus{Phase: v1alpha1.MachineFailed}},
 	}
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1", Labels: map[string]string{corev1.LabelTopologyZone: "zone-b"}}}
-	b := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(set, m, g, n).WithStatusSubresource(set, m, g).Build()
+	b := fake.NewClientBuilder().WithScheme(connect.Scheme()).WithObjects(set, m, g, n).WithStatusSubresource(set, m, g).Build()
 	for _, o := range []client.Object{set, m, g} {
 		_ = b.Status().Update(t.Context(), o)
 	}
@@ -158,5 +161,40 @@ func TestRowsOfUnreadKindsStay(t *testing.T) {
 			t.Errorf("%s: %+v and %d rows, want %v removed, a gap, and %d rows", name, got, len(f.rows), c.removed, c.rows)
 		}
 		end()
+	}
+}
+
+// TestBudgetsOfTheFleet: a change has the disruption budgets, those that stop everything first. Budgets that cannot be read stay, and
+// are a gap.
+func TestBudgetsOfTheFleet(t *testing.T) {
+	stop, limit := disruption.NewStop("storage is down"), &millwright.MachineDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	refused := false
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(connect.Scheme()).WithObjects(stop, limit).Build(), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			if _, is := l.(*millwright.MachineDisruptionBudgetList); is && refused {
+				return errors.New("connection refused")
+			}
+			return c.List(ctx, l, opts...)
+		},
+	})
+	f := newFeed(collect.Clusters{Control: c, Target: c}, collect.Question{}, clock.RealClock{})
+	f.limits.watched = true
+	watcher, end := f.subscribe()
+	defer end()
+	received(t, watcher)
+	f.look(t.Context())
+	if got := received(t, watcher).Budgets; len(got) != 2 || got[0].Name != "emergency-stop" || !got[0].Stops || got[1].Name != "a" {
+		t.Errorf("%+v", got)
+	}
+	refused = true
+	f.look(t.Context())
+	got := received(t, watcher)
+	if len(got.Budgets) != 2 || !slices.ContainsFunc(got.Gaps, func(g string) bool { return strings.Contains(g, "machine disruption budgets: connection refused") }) {
+		t.Errorf("%+v", got)
+	}
+	f.limits.watched = false
+	f.look(t.Context())
+	if f.limits.err == nil {
+		t.Error("a failure is forgotten before the API server is asked again")
 	}
 }

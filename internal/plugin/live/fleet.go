@@ -11,8 +11,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 )
 
 // Options say which fleet to follow.
@@ -42,7 +43,7 @@ type Fleet struct {
 
 // Follow connects to the clusters and follows the fleet until ctx ends.
 func Follow(ctx context.Context, o Options) (*Fleet, error) {
-	scheme := run.Scheme()
+	scheme := connect.Scheme()
 	control, err := newReader(o.Control, scheme, o.Namespace, o.Clock)
 	if err != nil {
 		return nil, err
@@ -69,9 +70,11 @@ func Follow(ctx context.Context, o Options) (*Fleet, error) {
 	if target == control && !o.NoNodes {
 		inControl, inTarget = append(inControl, inTarget...), nil
 	}
-	if err := control.watch(ctx, changed, inControl...); err != nil {
+	budget := &v1alpha1.MachineDisruptionBudget{}
+	if err := control.watch(ctx, changed, append(inControl, budget)...); err != nil {
 		return nil, err
 	}
+	f.limits.watched = control.has(budget)
 	if target != control {
 		if err := target.watch(ctx, changed, inTarget...); err != nil {
 			return nil, err

@@ -301,10 +301,12 @@ func (g *group[D, S]) Exit(uid types.UID) (out forecast.Exit) {
 	}
 	m := g.machines[i]
 	out.Machine, out.Policy = g.view(m)
+	out.Labels, out.Owner = m.GetLabels(), ownerOf(g, m)
 	name := out.Machine.Recorded.NodeName
 	switch {
 	case name == "":
 	case g.fresh[uid]:
+		out.Node = g.node(name)
 		return out // the pods that will run there are unknown
 	case g.w.NodesUnread != "":
 		out.NodeUnread = g.w.NodesUnread

@@ -41,6 +41,8 @@ type Stored struct {
 	Volumes       []drain.Volume
 	Attachments   []storagev1.VolumeAttachment
 	VolumesUnread string
+	// Limits are the machine disruption budgets.
+	Limits []forecast.Limit
 }
 
 // Change is a requested change: Before is nil for an object to create, After for one to delete.
@@ -79,7 +81,7 @@ func Plans(now time.Time, st Stored, changes []Change, durations func(api string
 			continue
 		}
 		d := durations(id.API)
-		f := forecast.Run(now, m, d, stop)
+		f := forecast.Run(now, m, d, w.limits(id.API), stop)
 		out = append(out, forecast.Plan{Root: id, Forecast: f.With(w.beyond[o.GetUID()], d)})
 	}
 	return out

@@ -3,7 +3,6 @@ package stop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,11 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/engine/disruption"
+	"github.com/millwright-dev/millwright/internal/plugin/budgets"
 	"github.com/millwright-dev/millwright/internal/plugin/connect"
 )
-
-// emergencyStop is the name of the budget that stops all voluntary disruptions.
-const emergencyStop = "emergency-stop"
 
 // command has the state of the command stop or resume.
 type command struct {
@@ -92,24 +90,20 @@ func (s *command) stop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	want := &v1alpha1.MachineDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: emergencyStop},
-		Spec:       v1alpha1.MachineDisruptionBudgetSpec{Paused: true, Message: s.message},
-	}
-	err = c.Create(ctx, want)
+	err = c.Create(ctx, disruption.NewStop(s.message))
 	if apierrors.IsAlreadyExists(err) {
 		err = s.stopAgain(ctx, c)
 	}
 	if err != nil {
-		return unserved(fmt.Errorf("create the disruption budget %s: %w", emergencyStop, err))
+		return unserved(fmt.Errorf("create the disruption budget %s: %w", disruption.EmergencyStop, err))
 	}
-	return s.say("machinedisruptionbudget/%s: no voluntary disruption of machines begins until you run '%s resume'", emergencyStop, s.program)
+	return s.say("machinedisruptionbudget/%s: no voluntary disruption of machines begins until you run '%s resume'", disruption.EmergencyStop, s.program)
 }
 
 // stopAgain updates the existing budget: it pauses the budget and selects all machines.
 func (s *command) stopAgain(ctx context.Context, c client.Client) error {
 	b := &v1alpha1.MachineDisruptionBudget{}
-	if err := c.Get(ctx, client.ObjectKey{Name: emergencyStop}, b); err != nil {
+	if err := c.Get(ctx, client.ObjectKey{Name: disruption.EmergencyStop}, b); err != nil {
 		return err
 	}
 	before := b.DeepCopy()
@@ -127,17 +121,17 @@ func (s *command) resume(ctx context.Context) error {
 		return err
 	}
 	b := &v1alpha1.MachineDisruptionBudget{}
-	err = c.Get(ctx, client.ObjectKey{Name: emergencyStop}, b)
+	err = c.Get(ctx, client.ObjectKey{Name: disruption.EmergencyStop}, b)
 	if err == nil {
 		err = c.Delete(ctx, b)
 	}
 	if apierrors.IsNotFound(err) {
-		return s.say("machinedisruptionbudget/%s does not exist: voluntary disruptions are not stopped", emergencyStop)
+		return s.say("machinedisruptionbudget/%s does not exist: voluntary disruptions are not stopped", disruption.EmergencyStop)
 	}
 	if err != nil {
-		return unserved(fmt.Errorf("delete the disruption budget %s: %w", emergencyStop, err))
+		return unserved(fmt.Errorf("delete the disruption budget %s: %w", disruption.EmergencyStop, err))
 	}
-	return s.say("machinedisruptionbudget/%s deleted after %s", emergencyStop, s.now().Sub(b.CreationTimestamp.Time).Round(time.Second))
+	return s.say("machinedisruptionbudget/%s deleted after %s", disruption.EmergencyStop, s.now().Sub(b.CreationTimestamp.Time).Round(time.Second))
 }
 
 func (s *command) say(format string, args ...any) error {
@@ -145,12 +139,10 @@ func (s *command) say(format string, args ...any) error {
 	return err
 }
 
-var errNotInstalled = errors.New("the cluster has no machine disruption budgets: install them with `kubectl apply -k config/disruption-budgets`")
-
 // unserved returns an error with a remedy if err means that the cluster does not serve disruption budgets.
 func unserved(err error) error {
 	if meta.IsNoMatchError(err) {
-		return errNotInstalled
+		return budgets.ErrNotInstalled
 	}
 	return err
 }

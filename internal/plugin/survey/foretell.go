@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
+	"github.com/millwright-dev/millwright/internal/plugin/budgets"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 )
 
@@ -32,6 +33,7 @@ func Foretell(ctx context.Context, c Clusters, now time.Time, trials []Trial, pa
 	if err != nil {
 		return report, err
 	}
+	read.Limits = budgets.Limits(now, read.limits)
 	report.Unknown = append(report.Unknown, read.Unknown...)
 	for _, change := range changes {
 		report.Changes = append(report.Changes, project.Changed(change, read.Stored))

@@ -18,8 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	millwright "github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
+	"github.com/millwright-dev/millwright/internal/plugin/budgets"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 )
 
@@ -35,6 +37,8 @@ type Read struct {
 	project.Stored
 	// Unknown has a text about each kind that could not be read, with the consequence for the plan.
 	Unknown []string
+	// limits has the machine disruption budgets.
+	limits []millwright.MachineDisruptionBudget
 	// removed has the durations of deletions of machines, by API.
 	removed map[string][]time.Duration
 }
@@ -79,6 +83,10 @@ func All(ctx context.Context, c Clusters, about []forecast.Object) (*Read, error
 	r.nodes(ctx, c.Target)
 	r.pods(ctx, c.Target)
 	r.volumes(ctx, c.Target)
+	var err error
+	if r.limits, err = budgets.Read(ctx, c.Control); err != nil {
+		r.unknown("machine disruption budgets", err, "which disruptions wait for them is not known")
+	}
 	for at := range seen {
 		r.removals(ctx, c.Control, at.api, at.namespace)
 	}

@@ -38,9 +38,10 @@ func Command(program string, streams genericiooptions.IOStreams) *cobra.Command 
 kubeconfig: the machines of both APIs at a glance, what is wrong with them now and
 what to do next, and for each machine its life, its node and its pods. The page
 follows the cluster by watches. It only reads, and plans changes as dry runs. With
---allow-actions it also offers actions: to delete machines, to steer rollouts, and to
-approve. Each action shows its plan and its kubectl command and waits for your
-confirmation. The command prints a line for each action.
+--allow-actions it also offers actions: to delete machines and drain their nodes, to
+scale, to steer rollouts, to approve, and to stop all disruption. Each action shows its
+plan and its kubectl command and waits for your confirmation. The command prints a line
+for each action.
 
 The printed address has a code that lets your browser in; other users of this
 machine cannot open the page without it. Without -n the page shows all namespaces.`,
@@ -51,7 +52,7 @@ machine cannot open the page without it. Without -n the page shows all namespace
   ` + program + ` ui
   # one namespace, on a port of your choice, in the browser
   ` + program + ` ui -n shoot--blue --port 8600 --open
-  # with buttons that delete machines, steer rollouts and approve
+  # with buttons that delete, drain, scale, steer rollouts, approve and stop
   ` + program + ` ui --allow-actions`
 	p.config.AddFlags(c.Flags())
 	c.Flags().StringVar(&p.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")

@@ -13,7 +13,7 @@ import (
 )
 
 func idle() *Server {
-	return &Server{options: Options{Cluster: "blue", Options: live.Options{Clock: clock.RealClock{}}}, code: "secret", objects: newObjects()}
+	return &Server{options: Options{Cluster: "blue", Options: live.Options{Clock: clock.RealClock{}}}, code: "secret", objects: newObjects(), fleet: &live.Fleet{}}
 }
 
 func asked(s *Server, method, path, host string, edit func(*http.Request)) *httptest.ResponseRecorder {

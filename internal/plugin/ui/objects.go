@@ -9,16 +9,17 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/plugin/act"
+	"github.com/millwright-dev/millwright/internal/plugin/budgets"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/plugin/drains"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
+	"github.com/millwright-dev/millwright/internal/plugin/ui/pages"
 )
 
 // Page is what the page about one object shows.
@@ -28,44 +29,18 @@ type Page struct {
 	// UID is empty if the object does not exist.
 	UID     string           `json:"uid,omitempty"`
 	History *explain.History `json:"history,omitempty"`
-	Node    *NodePage        `json:"node,omitempty"`
-	Rollout *RolloutPage     `json:"rollout,omitempty"`
-	Check   *CheckPage       `json:"check,omitempty"`
+	Node    *pages.Node      `json:"node,omitempty"`
+	Rollout *pages.Rollout   `json:"rollout,omitempty"`
+	Check   *pages.Check     `json:"check,omitempty"`
+	Budget  *pages.Budget    `json:"budget,omitempty"`
+	// Budgets are the machine disruption budgets that select a machine.
+	Budgets []pages.Selecting `json:"budgets,omitempty"`
+	// Drain is the drain of a machine's node that a user has ordered.
+	Drain *drains.Progress `json:"drain,omitempty"`
 	// Actions are empty unless the user allows them.
 	Actions []act.Offer `json:"actions,omitempty"`
 	YAML    string      `json:"yaml,omitempty"`
 	Error   string      `json:"error,omitempty"`
-}
-
-// NodePage is the node of a machine with its pods.
-type NodePage struct {
-	Name          string    `json:"name"`
-	Created       time.Time `json:"created"`
-	Unschedulable bool      `json:"unschedulable,omitempty"`
-	Kubelet       string    `json:"kubelet,omitempty"`
-	// Conditions are those whose status is not the one of a healthy node, and Ready.
-	Conditions []NodeCondition `json:"conditions"`
-	Pods       []Pod           `json:"pods"`
-}
-
-// NodeCondition is a condition of a node.
-type NodeCondition struct {
-	Type    string    `json:"type"`
-	Status  string    `json:"status"`
-	Message string    `json:"message,omitempty"`
-	Since   time.Time `json:"since"`
-}
-
-// Pod is a pod on a node.
-type Pod struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Phase     string `json:"phase"`
-	// Owner is the kind of its controller; empty if it has none.
-	Owner string `json:"owner,omitempty"`
-	// Budget is the disruption budget that covers it, and Blocked says that it allows no eviction now.
-	Budget  string `json:"budget,omitempty"`
-	Blocked bool   `json:"blocked,omitempty"`
 }
 
 // objects tells open pages that an object changed, by its UID and its name.
@@ -112,7 +87,7 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	v := r.URL.Query()
-	q, err := collect.Parse(v.Get("kind") + "/" + v.Get("name"))
+	q, err := questionOf(v.Get("kind"), v.Get("name"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -141,19 +116,32 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// questionOf reads kind and name of an object.
+func questionOf(kind, name string) (collect.Question, error) {
+	if kind == budgets.Subject(name).Kind && name != "" {
+		return collect.Question{Kind: kind, Name: name}, nil
+	}
+	return collect.Parse(kind + "/" + name)
+}
+
 func (s *Server) pageOf(ctx context.Context, q collect.Question) Page {
 	now := s.options.Clock.Now()
+	if q.Kind == budgets.Subject("").Kind {
+		return s.budgetPage(ctx, now, q.Name)
+	}
 	d, err := collect.Details(ctx, now, s.fleet.Clusters, q)
 	if err != nil {
 		return Page{At: now, Error: err.Error()}
 	}
-	p := Page{At: now, Answer: d.Answer, History: d.History, Node: nodePage(d)}
+	p := Page{At: now, Answer: d.Answer, History: d.History, Node: pages.NodeOf(d)}
 	if d.Object != nil {
 		p.UID = string(d.Object.GetUID())
 		p.YAML = yamlOf(d.Object)
-		p.Check = checkPage(d)
+		p.Check = pages.CheckOf(d)
+		p.Drain = s.drains.Of(d.Object.GetUID())
+		p.Budgets = pages.SelectingOf(now, s.fleet.Budgets(), d)
 		p.Actions = s.offers(now, d)
-		p.Rollout = rolloutPage(now, d, s.fleet.Samples(p.UID))
+		p.Rollout = pages.RolloutOf(now, d, s.fleet.Samples(p.UID))
 	}
 	return p
 }
@@ -162,7 +150,10 @@ func (s *Server) offers(now time.Time, d collect.Detail) []act.Offer {
 	if s.options.ActionLog == nil {
 		return nil
 	}
-	o := act.Object{Object: d.Object}
+	o := act.Object{Object: d.Object, Draining: s.drains.Underway(d.Object.GetUID())}
+	if d.Node != nil {
+		o.Node, o.Cordoned = d.Node.Name, d.Node.Spec.Unschedulable
+	}
 	if d.Deployed != nil {
 		o.Sets = d.Deployed.Sets
 	}
@@ -178,36 +169,6 @@ func yamlOf(o client.Object) string {
 		return "# " + strings.ReplaceAll(err.Error(), "\n", " ")
 	}
 	return string(text)
-}
-
-func nodePage(d collect.Detail) *NodePage {
-	n := d.Node
-	if n == nil {
-		return nil
-	}
-	p := &NodePage{Name: n.Name, Created: n.CreationTimestamp.Time, Unschedulable: n.Spec.Unschedulable, Kubelet: n.Status.NodeInfo.KubeletVersion}
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady || c.Status != corev1.ConditionFalse {
-			p.Conditions = append(p.Conditions, NodeCondition{string(c.Type), string(c.Status), c.Message, c.LastTransitionTime.Time})
-		}
-	}
-	for i := range d.Pods {
-		p.Pods = append(p.Pods, podOf(&d.Pods[i], d.Budgets))
-	}
-	return p
-}
-
-func podOf(o *corev1.Pod, budgets []policyv1.PodDisruptionBudget) Pod {
-	p := Pod{Namespace: o.Namespace, Name: o.Name, Phase: string(o.Status.Phase)}
-	for _, ref := range o.OwnerReferences {
-		if ref.Controller != nil && *ref.Controller {
-			p.Owner = ref.Kind
-		}
-	}
-	for _, b := range drain.Covering(*o, budgets) {
-		p.Budget, p.Blocked = b.Namespace+"/"+b.Name, p.Blocked || drain.Room(b) <= 0
-	}
-	return p
 }
 
 // watchEvents and watchPods wake a page until ctx ends. A user who may not watch them sees changes later, with the

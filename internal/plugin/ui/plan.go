@@ -3,70 +3,33 @@ package ui
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/millwright-dev/millwright/internal/engine/explain"
-	"github.com/millwright-dev/millwright/internal/engine/forecast"
-	"github.com/millwright-dev/millwright/internal/plugin/collect"
-	"github.com/millwright-dev/millwright/internal/plugin/live"
-	"github.com/millwright-dev/millwright/internal/plugin/project"
-	"github.com/millwright-dev/millwright/internal/plugin/survey"
+	"github.com/millwright-dev/millwright/internal/plugin/ui/changes"
 )
 
-// PlanRequest asks what a change would do: either of the objects in a manifest, or of one object.
-type PlanRequest struct {
-	Manifest string `json:"manifest,omitempty"`
-	// Namespace is that of objects in the manifest that name none.
-	Namespace string `json:"namespace,omitempty"`
+// planTime limits how long a plan, or an action, may take.
+const planTime = time.Minute
 
-	Object *explain.Subject `json:"object,omitempty"`
-	// Patch is a JSON merge patch of the object. Delete deletes it.
-	Patch  json.RawMessage `json:"patch,omitempty"`
-	Delete bool            `json:"delete,omitempty"`
+// planner plans and makes changes, past the watches.
+func (s *Server) planner() changes.Planner {
+	return changes.Planner{
+		Control: s.fleet.Control, Target: s.fleet.Target, Apart: s.options.Target != nil || s.options.NoNodes, Clock: s.options.Clock,
+		Namespace: cmp.Or(s.options.Namespace, s.options.Home), Drains: s.drains, Log: s.options.ActionLog,
+	}
 }
-
-// PlanPage is the answer.
-type PlanPage struct {
-	Nothing bool               `json:"nothing,omitempty"`
-	Changes []forecast.Changed `json:"changes"`
-	Plans   []PlannedPage      `json:"plans"`
-	Notes   []string           `json:"notes,omitempty"`
-	Unknown []string           `json:"unknown,omitempty"`
-}
-
-// PlannedPage is what happens to the machines of one object. Lines are the steps in the words of `kubectl machine plan`.
-type PlannedPage struct {
-	forecast.Object
-	Created int             `json:"created"`
-	Deleted int             `json:"deleted"`
-	Rest    int             `json:"rest"`
-	Waits   []string        `json:"waits,omitempty"`
-	Lines   []forecast.Line `json:"lines"`
-}
-
-const (
-	// mostPlanned is how many objects one manifest may have.
-	mostPlanned = 100
-	// planTime limits how long a plan may take.
-	planTime = time.Minute
-)
 
 // plan answers what a change would do. It changes nothing: the API server tries each change as a dry run.
 func (s *Server) plan(w http.ResponseWriter, r *http.Request) {
-	var q PlanRequest
+	var q changes.PlanRequest
 	if !read(w, r, &q) {
 		return
 	}
 	ctx, end := context.WithTimeout(r.Context(), planTime)
 	defer end()
-	page, err := s.planner().planOf(ctx, q)
+	page, err := s.planner().Plan(ctx, q)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		return
@@ -75,113 +38,22 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(encoded(page))
 }
 
-// planner plans and makes changes, past the watches.
-type planner struct {
-	Options
-	*live.Fleet
-}
-
-func (s *Server) planner() planner { return planner{s.options, s.fleet} }
-
-func (p planner) planOf(ctx context.Context, q PlanRequest) (page PlanPage, err error) {
-	var trials []survey.Trial
-	var notes []string
+// action answers with the plan of an action, or performs it if the user has confirmed it.
+func (s *Server) action(w http.ResponseWriter, r *http.Request) {
+	var q changes.ActionRequest
+	if !read(w, r, &q) {
+		return
+	}
+	ctx, end := context.WithTimeout(r.Context(), planTime)
+	defer end()
+	page, err := s.planner().Act(ctx, q)
 	switch {
-	case q.Manifest != "" && q.Object != nil:
-		return page, errors.New("object: must be empty if there is a manifest")
-	case q.Manifest != "":
-		trials, notes, err = p.tryManifest(ctx, q)
-	case q.Object != nil:
-		trials, err = p.tryObject(ctx, q)
-	default:
-		return page, errors.New("manifest: must not be empty")
-	}
-	if err != nil {
-		return page, err
-	}
-	return p.foretell(ctx, trials, notes)
-}
-
-// foretell predicts the effects of changes that the API server has tried.
-func (p planner) foretell(ctx context.Context, trials []survey.Trial, notes []string) (page PlanPage, err error) {
-	c := survey.Clusters{Control: p.Fleet.Control, Target: p.Fleet.Target}
-	report, err := survey.Foretell(ctx, c, p.Clock.Now(), trials, survey.Patience)
-	if err != nil {
-		return page, err
-	}
-	page = PlanPage{Nothing: report.Nothing(), Changes: report.Changes, Notes: append(notes, report.Notes...), Unknown: report.Unknown}
-	for _, one := range report.Plans {
-		if !report.Nothing() || len(one.Waits) > 0 {
-			page.Plans = append(page.Plans, PlannedPage{one.Root, one.Created, one.Deleted, one.Rest, one.Waits, one.Lines()})
-		}
-	}
-	return page, nil
-}
-
-// tryManifest tries the objects of a manifest.
-func (p planner) tryManifest(ctx context.Context, q PlanRequest) (trials []survey.Trial, skipped []string, err error) {
-	docs, skipped, err := survey.Documents(strings.NewReader(q.Manifest), cmp.Or(q.Namespace, p.Namespace, p.Home))
-	switch {
+	case errors.Is(err, changes.ErrChanged):
+		http.Error(w, err.Error(), http.StatusConflict)
 	case err != nil:
-		return nil, nil, fmt.Errorf("manifest: %w", err)
-	case len(docs) > mostPlanned:
-		return nil, nil, fmt.Errorf("manifest: %d objects, at most %d can be planned at once", len(docs), mostPlanned)
-	case len(docs) == 0:
-		return nil, nil, errors.New("manifest: it has no machine, machine set, machine deployment or machine class")
-	}
-	for _, doc := range docs {
-		if doc.GetNamespace() == "" {
-			return nil, nil, fmt.Errorf("manifest: metadata.namespace of %s %s must not be empty", doc.GetKind(), doc.GetName())
-		}
-		t, err := survey.Apply(ctx, p.Fleet.Control, doc)
-		if err != nil {
-			return nil, nil, fmt.Errorf("manifest: %w", err)
-		}
-		trials = append(trials, t)
-	}
-	return trials, skipped, nil
-}
-
-// tryObject tries a change of one object.
-func (p planner) tryObject(ctx context.Context, q PlanRequest) ([]survey.Trial, error) {
-	o, err := p.stored(ctx, *q.Object)
-	if err != nil {
-		return nil, fmt.Errorf("object: %w", err)
-	}
-	var t survey.Trial
-	switch patch := map[string]any{}; {
-	case q.Delete && len(q.Patch) > 0:
-		return nil, errors.New("patch: must be empty if the object is deleted")
-	case q.Delete:
-		t, err = survey.Delete(ctx, p.Fleet.Control, o)
-	case json.Unmarshal(q.Patch, &patch) != nil:
-		return nil, errors.New("patch: must be a JSON object")
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 	default:
-		t, err = survey.Patch(ctx, p.Fleet.Control, o, q.Patch)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(encoded(page))
 	}
-	return []survey.Trial{t}, err
-}
-
-// stored reads the object that a request names, past the watches.
-func (p planner) stored(ctx context.Context, named explain.Subject) (client.Object, error) {
-	q, err := collect.Parse(named.Kind + "/" + named.Name)
-	if err != nil {
-		return nil, err
-	}
-	q.API, q.Namespace = named.API, named.Namespace
-	if q.API == "" || q.Namespace == "" {
-		return nil, errors.New("api and namespace must not be empty")
-	}
-	found, gaps, err := collect.Find(ctx, p.Clock.Now(), collect.Clusters{Control: p.Fleet.Control, Target: p.Fleet.Target}, q)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(found) == 1 && project.ObjectOf(found[0]).Kind == "":
-		return nil, fmt.Errorf("%s: only machines, machine sets, machine deployments and machine classes can be planned", named)
-	case len(found) == 1:
-		return found[0], nil
-	case len(gaps) > 0:
-		return nil, fmt.Errorf("%s was not found, but some objects could not be read: %s", named, strings.Join(gaps, "; "))
-	}
-	return nil, fmt.Errorf("%s does not exist", named)
 }

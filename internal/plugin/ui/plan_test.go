@@ -15,9 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/plugin/ui/changes"
 )
 
 // withSet serves a cluster that has the set blue/mill of two machines that do not exist yet, and a node.
@@ -28,7 +29,8 @@ func withSet(t *testing.T) (*Server, client.Client) {
 		Replicas: ptr.To[int32](2), Selector: metav1.LabelSelector{MatchLabels: labels},
 		Template: machinev1.MachineTemplateSpec{ObjectMeta: machinev1.ObjectMeta{Labels: labels}},
 	}}
-	c := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(set, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}).
+	c := fake.NewClientBuilder().WithScheme(connect.Scheme()).WithObjects(set, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid-n"}}).
+		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} }).Build()
 	s := idle()
 	s.fleet = &live.Fleet{Control: interceptor.NewClient(c, interceptor.Funcs{Patch: tryPatch}), Target: c}
@@ -47,8 +49,8 @@ func tryPatch(ctx context.Context, c client.WithWatch, o client.Object, p client
 		return err
 	}
 	after, err := survey.Merged(o, raw)
-	if err == nil {
-		after.(*machinev1.MachineSet).DeepCopyInto(o.(*machinev1.MachineSet))
+	if set, is := o.(*machinev1.MachineSet); err == nil && is {
+		after.(*machinev1.MachineSet).DeepCopyInto(set)
 	}
 	return err
 }
@@ -64,7 +66,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			got := posted(s, "/api/plan", body, same)
-			var p PlanPage
+			var p changes.PlanPage
 			if err := json.Unmarshal(got.Body.Bytes(), &p); err != nil || got.Code != http.StatusOK {
 				t.Fatalf("%d %s", got.Code, got.Body)
 			}
@@ -86,10 +88,10 @@ func TestPlanErrors(t *testing.T) {
 	for body, want := range map[string]string{
 		`{}`:                  "manifest: must not be empty",
 		`{"manifest":"a: ["}`: "manifest: read manifest",
-		`{"manifest":"{apiVersion: v1, kind: Secret, metadata: {name: a}}"}`:                                                                                                     "manifest: it has no machine",
-		`{"manifest":"{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: a}}"}`:                                                                       "manifest: metadata.namespace of MachineSet a must not be empty",
-		`{"namespace":"blue","manifest":"{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: a}, spec: {replicas: many}}"}`:                            "manifest: MachineSet a",
-		`{"namespace":"blue","manifest":` + quoted(strings.Repeat("---\n{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: a}}\n", mostPlanned+1)) + `}`: "manifest: 101 objects, at most 100",
+		`{"manifest":"{apiVersion: v1, kind: Secret, metadata: {name: a}}"}`:                                                                                           "manifest: it has no machine",
+		`{"manifest":"{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: a}}"}`:                                                             "manifest: metadata.namespace of MachineSet a must not be empty",
+		`{"namespace":"blue","manifest":"{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: a}, spec: {replicas: many}}"}`:                  "manifest: MachineSet a",
+		`{"namespace":"blue","manifest":` + quoted(strings.Repeat("---\n{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: a}}\n", 101)) + `}`: "manifest: 101 objects, at most 100",
 		`{"manifest":"a",` + object + `}`:                           "object: must be empty if there is a manifest",
 		`{` + object + `}`:                                          "patch: must be a JSON object",
 		`{` + object + `,"patch":[1]}`:                              "patch: must be a JSON object",

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/plugin/drains"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
 
@@ -39,12 +40,14 @@ type Server struct {
 	code    code
 	fleet   *live.Fleet
 	objects *objects
+	drains  *drains.Manager
 }
 
 // New connects to the clusters, starts to watch them, and returns a server of the page.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{options: o, code: code(rand.Text()), objects: newObjects()}
 	s.options.Changed = s.objects.notify
+	s.drains = drains.New(ctx, o.Clock, s.objects.notify)
 	var err error
 	s.fleet, err = live.Follow(ctx, s.options.Options)
 	return s, err

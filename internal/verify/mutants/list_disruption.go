@@ -27,10 +27,22 @@ var disruptionMutants = []Mutant{
 		Finds: "TestDecide", Note: "pods stay on an instance that the cloud ends",
 	},
 	{
-		ID: "disruption/hour-repeated-once", File: "cron.go", Func: "Schedule.lastOf",
+		ID: "disruption/hour-repeated-once", File: "cron.go", Func: "same",
 		From:  "range changes {",
 		To:    "range changes[:1] {",
 		Finds: "TestScheduleLatest", Note: "a window in the hour that is repeated in autumn begins in only one of the two",
+	},
+	{
+		ID: "disruption/next-window-late", File: "cron.go", Func: "Schedule.firstOf",
+		From:  "begin.Before(first)",
+		To:    "begin.After(first)",
+		Finds: "TestScheduleNext", Note: "users are told that a window begins later than it does",
+	},
+	{
+		ID: "disruption/stop-looks-temporary", File: "decide.go", Func: "Budget.stop",
+		From:  "a.Stopped = true",
+		To:    "a.Stopped = false",
+		Finds: "TestStopped", Note: "a plan promises that machines leave during an emergency stop, and a drain of the page waits instead of being refused",
 	},
 	{
 		ID: "disruption/rounded-down", File: "budget.go", Func: "amount.of",

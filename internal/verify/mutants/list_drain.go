@@ -3,6 +3,12 @@ package mutants
 // drainMutants are in the decisions of a drain.
 var drainMutants = []Mutant{
 	{
+		ID: "drain/pods-without-controller-lost", File: "unmanaged.go", Func: "Unmanaged",
+		From:  "metav1.GetControllerOfNoCopy(q.pod) == nil",
+		To:    "false",
+		Finds: "TestUnmanaged", Note: "a drain from the page deletes pods that no controller creates again",
+	},
+	{
 		ID: "drain/unclear-holds-no-turn", File: "turn.go", Func: "serialTurn",
 		From: "(q.attempt.Accepted || q.attempt.Unclear) && q.tooEarly()",
 		To:   "q.attempt.Accepted && q.tooEarly()",

@@ -45,7 +45,7 @@ function One({ offer: o, ask }: { offer: Offer; ask: (action: string, value: str
   const [value, setValue] = useState(o.default ?? "");
   return (
     <form onSubmit={(e) => { e.preventDefault(); ask(o.name, value); }}>
-      {o.value && <label>{o.label}: {o.value} <input value={value} onInput={(e) => setValue(e.currentTarget.value)} /></label>}
+      {o.value && <label>{o.label}: {o.value} <input value={value} inputMode={o.number ? "numeric" : "text"} onInput={(e) => setValue(e.currentTarget.value)} /></label>}
       <button type="submit">{o.label} …</button>
     </form>
   );

@@ -1,6 +1,7 @@
 // The page of the fleet: what is wrong, the machines as a map, and a table of them.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Budgets } from "./budgets";
 import type { Fleet } from "./live";
 import { AnswerBox, Causes, Gaps, Next, ObjectLink, short, StateMark } from "./parts";
 import { severity, type Row, type State } from "./types";
@@ -23,6 +24,7 @@ export function FleetPage({ fleet, view, now }: { fleet: Fleet; view: View; now:
       <FleetMap groups={groups} by={view.by} />
       <Table rows={shown} setOf={setOf} now={now} />
       <Groups rows={rows} now={now} />
+      <Budgets budgets={fleet.budgets} now={now} />
       <Gaps list={fleet.gaps} />
     </>
   );

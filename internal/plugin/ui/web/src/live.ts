@@ -2,18 +2,18 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { headers } from "./session";
-import type { Answer, Change, Page, Row, Subject } from "./types";
+import type { Answer, BudgetRow, Change, Page, Row, Subject } from "./types";
 
-export interface Fleet { rows: Map<string, Row>; gaps: string[]; controllers: Answer[]; at: string; live: boolean; loaded: boolean; lost?: string }
+export interface Fleet { rows: Map<string, Row>; gaps: string[]; controllers: Answer[]; budgets: BudgetRow[]; at: string; live: boolean; loaded: boolean; lost?: string }
 
-export const emptyFleet: Fleet = { rows: new Map(), gaps: [], controllers: [], at: "", live: false, loaded: false };
+export const emptyFleet: Fleet = { rows: new Map(), gaps: [], controllers: [], budgets: [], at: "", live: false, loaded: false };
 
 // apply returns the fleet after a change.
 export function apply(f: Fleet, c: Change): Fleet {
   const rows = c.whole ? new Map<string, Row>() : new Map(f.rows);
   for (const r of c.rows ?? []) rows.set(r.id, r);
   for (const id of c.removed ?? []) rows.delete(id);
-  return { rows, gaps: c.gaps ?? [], controllers: c.controllers ?? [], at: c.at, live: true, loaded: true };
+  return { rows, gaps: c.gaps ?? [], controllers: c.controllers ?? [], budgets: c.budgets ?? [], at: c.at, live: true, loaded: true };
 }
 
 const ask = (address: string, signal?: AbortSignal): Promise<Response> => fetch(address, { headers: headers(), ...(signal ? { signal } : {}) });

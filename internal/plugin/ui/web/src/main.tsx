@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Banner } from "./budgets";
 import { FleetPage } from "./fleet";
 import { onRefused, useFleet, useNow } from "./live";
 import { ObjectPage } from "./object";
@@ -22,6 +23,7 @@ function App({ about }: { about: About }) {
         <span role="status" class={fleet.live ? "live" : "lost"}>{fleet.live ? "live" : fleet.lost || (fleet.loaded ? "no connection; what is shown may be old" : "connecting")}</span>
         {about.user && <Who about={about} changed={() => void open()} />}
       </header>
+      <Banner budgets={fleet.budgets} now={now} />
       <main>
         {route.page === "fleet" && <FleetPage fleet={fleet} view={route.view} now={now} />}
         {route.page === "object" && <ObjectPage subject={route} fleet={fleet} now={now} beside={route.beside} />}

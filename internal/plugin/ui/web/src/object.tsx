@@ -3,7 +3,10 @@
 import { useRef } from "preact/hooks";
 import { usePage, type Fleet } from "./live";
 import { Actions } from "./actions";
+import { BudgetBox, SelectingBox } from "./budgets";
 import { CheckBox } from "./check";
+import { DrainBox } from "./drain";
+import { InstanceBox } from "./instance";
 import { RolloutBox } from "./rollout";
 import { AnswerBox, Causes, Command, ObjectLink, short, StateMark } from "./parts";
 import { Bar } from "./fleet";
@@ -40,7 +43,7 @@ function One({ subject: s, fleet, now }: { subject: Subject; fleet: Fleet; now: 
   const row = [...fleet.rows.values()].find((r) => r.kind === s.kind && key(r) === key(s));
   return (
     <article>
-      <h2>{s.kind} {s.name} <small>{s.namespace} · {short(s.api)}</small></h2>
+      <h2>{s.kind} {s.name} <small>{[s.namespace, short(s.api)].filter(Boolean).join(" · ")}</small></h2>
       {!live && <p role="status" class="lost">No connection to the page's server; what is shown may be old.</p>}
       {!page && <p role="status">Reading …</p>}
       {page?.error && <p role="alert">{page.error}</p>}
@@ -48,15 +51,19 @@ function One({ subject: s, fleet, now }: { subject: Subject; fleet: Fleet; now: 
         <>
           <AnswerBox a={page.answer} now={now} />
           {acts.current && <Actions offers={page.actions ?? []} subject={s} />}
+          {page.drain && <DrainBox drain={page.drain} now={now} />}
+          {page.budget && <BudgetBox budget={page.budget} rows={fleet.rows.values()} now={now} />}
           {row && <Facts row={row} fleet={fleet} now={now} />}
           {page.rollout && <RolloutBox rollout={page.rollout} now={now} />}
           {page.check && <CheckBox check={page.check} now={now} />}
           {page.history && <Life events={page.history.events ?? []} now={now} />}
+          {page.history?.instance && <InstanceBox instance={page.history.instance} now={now} />}
+          {page.budgets && <SelectingBox budgets={page.budgets} now={now} />}
           {page.node && <NodeBox node={page.node} now={now} />}
           {page.answer.tree?.parts && <Tree branch={page.answer.tree} fleet={fleet} now={now} />}
           {page.yaml && <details><summary>YAML</summary><pre tabIndex={0}>{page.yaml}</pre></details>}
           {planned.includes(s.kind) && <p><a href={planAddress(s)}>Plan a change of it</a></p>}
-          <p><Command text={`kubectl machine why ${s.kind.toLowerCase()}s.${s.api}/${s.name} -n ${s.namespace}`} /></p>
+          {s.namespace && <p><Command text={`kubectl machine why ${s.kind.toLowerCase()}s.${s.api}/${s.name} -n ${s.namespace}`} /></p>}
         </>
       )}
     </article>

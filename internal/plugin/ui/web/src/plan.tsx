@@ -89,7 +89,7 @@ export function PlanBox({ plan: p }: { plan: Plan }) {
     <section aria-label="plan" class="plan">
       <h3>{p.nothing ? "Nothing would change" : "What would happen"}</h3>
       <ul>{(p.changes ?? []).map((c) => (
-        <li key={keyOf(c)}>{c.kind} {c.namespace}/{c.name} {verbs[c.verb] ?? c.verb}
+        <li key={keyOf(c)}>{c.kind} {c.namespace ? c.namespace + "/" : ""}{c.name} {verbs[c.verb] ?? c.verb}
           {c.fields && <ul>{c.fields.map((f) => <li key={f.path}><code>{f.path}: {f.from} → {f.to}</code></li>)}</ul>}
           {c.effect && <p>{c.effect}</p>}
         </li>
@@ -103,7 +103,7 @@ export function PlanBox({ plan: p }: { plan: Plan }) {
 
 const Steps = ({ plan: p }: { plan: Planned }) => (
   <section aria-label={p.kind + " " + p.name}>
-    <h4>{p.kind} {p.name}: {p.created} created, {p.deleted} deleted, {p.rest} in the end</h4>
+    <h4>{p.title ?? `${p.kind} ${p.name}: ${p.created} created, ${p.deleted} deleted, ${p.rest} in the end`}</h4>
     <ul class="lines">{(p.lines ?? []).map((l, i) => <li key={i} class={"depth" + Math.min(l.depth, 8)}>{l.text}</li>)}</ul>
   </section>
 );

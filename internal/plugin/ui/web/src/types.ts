@@ -22,7 +22,28 @@ export interface Answer extends Subject {
 }
 
 export interface Change {
-  at: string; whole?: boolean; rows?: Row[]; removed?: string[]; gaps: string[] | null; controllers: Answer[] | null;
+  at: string; whole?: boolean; rows?: Row[]; removed?: string[]; gaps: string[] | null; controllers: Answer[] | null; budgets?: BudgetRow[] | null;
+}
+
+// A MachineDisruptionBudget, and one of its limits.
+export interface Limit { nodes: string; allowed: number; reasons?: string[]; schedule?: string; active?: boolean; ends?: string; begins?: string }
+
+export interface BudgetRow extends Subject {
+  id: string; state: State; sentence: string; message?: string; selector?: string; stops?: boolean; since?: string;
+  machines: number; inUse: number; limits?: Limit[];
+}
+
+export interface Permit extends Subject { reason?: string; since: string }
+
+export interface BudgetPage extends BudgetRow { causes: { reason: string; allowed?: number; inUse: number }[]; permits: Permit[]; cut?: number }
+
+// Selecting is a budget that selects a machine.
+export interface Selecting extends BudgetRow { holds?: boolean; reason?: string; held?: string }
+
+// Drain is the drain of a node that a user has ordered. A pod without a reason has left.
+export interface Drain {
+  node: string; state: "Waiting" | "Draining" | "Done" | "Ended" | "Failed"; message?: string; begun: string; over?: string;
+  pods: { namespace: string; name: string; reason?: string; budget?: string; detail?: string; since?: string }[] | null;
 }
 
 export interface Happened { at: string; by?: string; what: string; message?: string; count?: number }
@@ -35,9 +56,17 @@ export interface NodePage {
   pods: Pod[] | null;
 }
 
+export interface Fact { name: string; value: string; where?: string }
+
+// Instance is a machine's instance as stored objects show it; report is what the infrastructure reported for the evidence.
+export interface Instance {
+  at?: string; facts: Fact[] | null; said?: { about: string; status?: string; reason?: string; message?: string; since?: string }[];
+  report?: { taken: string; where: string; facts: Fact[] | null; console?: string };
+}
+
 export interface Page {
-  at: string; answer: Answer; uid?: string; history?: { events: Happened[] | null; gaps?: string[]; where?: string; expires?: string };
-  node?: NodePage; rollout?: RolloutPage; check?: CheckPage; actions?: Offer[]; yaml?: string; error?: string;
+  at: string; answer: Answer; uid?: string; history?: { events: Happened[] | null; gaps?: string[]; where?: string; expires?: string; instance?: Instance };
+  node?: NodePage; rollout?: RolloutPage; check?: CheckPage; budget?: BudgetPage; budgets?: Selecting[]; drain?: Drain; actions?: Offer[]; yaml?: string; error?: string;
 }
 
 export interface SetSample { id: string; machines: number; available: number; deleting: number }
@@ -75,14 +104,14 @@ export const wrong: State[] = ["Stuck", "Failed", "Degraded", "Waiting", "Unknow
 
 export interface PlanRequest { manifest?: string; namespace?: string; object?: Subject; patch?: unknown; delete?: boolean }
 
-export interface Planned { api: string; kind: string; namespace: string; name: string; created: number; deleted: number; rest: number; waits?: string[]; lines: { depth: number; text: string }[] | null }
+export interface Planned { api: string; kind: string; namespace: string; name: string; title?: string; created: number; deleted: number; rest: number; waits?: string[]; lines: { depth: number; text: string }[] | null }
 
 export interface Plan {
   nothing?: boolean; notes?: string[]; unknown?: string[]; plans: Planned[] | null;
   changes: { api: string; kind: string; namespace: string; name: string; verb: string; effect?: string; fields?: { path: string; from: string; to: string }[] }[] | null;
 }
 
-export interface Offer { name: string; label: string; value?: string; default?: string }
+export interface Offer { name: string; label: string; value?: string; default?: string; number?: boolean }
 
 export interface ActionRequest { action: string; object: Subject; value?: string; confirm?: boolean; uid?: string; line?: string }
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { apply, emptyFleet } from "./live";
 import { bearer } from "./session";
 import type { RolledSet, Row, Sample, State } from "./types";
-import { begin, columns, fleetAddress, grouped, keyOf, matches, merged, nested, objectAddress, parseKey, parseRoute, planAddress, segments, since, troublesOf } from "./view";
+import { begin, budgetAddress, columns, fleetAddress, grouped, keyOf, matches, merged, nested, objectAddress, parseKey, parseRoute, planAddress, segments, since, troublesOf, until, waitsFor } from "./view";
 
 const row = (name: string, more: Partial<Row> = {}): Row => ({
   id: name, kind: "Machine", api: "machine.openshift.io", namespace: "blue", name, state: "Healthy", created: "2026-01-02T12:00:00Z", ...more,
@@ -83,6 +83,23 @@ test("ages are those of kubectl, and an unknown time has none", () => {
   for (const [from, want] of [["2026-01-02T11:59:01Z", "59s"], ["2026-01-02T11:00:00Z", "60m"], ["2026-01-01T12:00:00Z", "24h"], ["2025-12-01T12:00:00Z", "32d"], ["0001-01-01T00:00:00Z", ""], ["", ""]] as const) {
     assert.equal(since(from, now), want, from);
   }
+});
+
+test("a time that is ahead has its distance, and an unknown time has none", () => {
+  const now = Date.parse("2026-01-02T12:00:00Z");
+  assert.match(until("2026-01-02T15:00:00Z", now), /\(in 3h\)$/);
+  for (const at of [undefined, "", "0001-01-01T00:00:00Z"]) assert.equal(until(at, now), "", at);
+});
+
+test("a machine waits for the budget that its status names", () => {
+  const waiting = row("a", { because: [{ message: "machine disruption budget few, which permits 1 disruption at a time" }] });
+  assert.ok(waitsFor(waiting, "few"));
+  for (const name of ["fe", "ew", "other"]) assert.ok(!waitsFor(waiting, name), name);
+  assert.ok(!waitsFor(row("b"), "few"));
+});
+
+test("a budget's address leads to its page", () => {
+  assert.deepEqual(parseRoute(budgetAddress("a")), { page: "object", api: "millwright.dev", kind: "MachineDisruptionBudget", namespace: "", name: "a", beside: "" });
 });
 
 const noon = Date.parse("2026-01-02T12:00:00Z");

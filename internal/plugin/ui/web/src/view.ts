@@ -149,6 +149,18 @@ export function since(from: string, to: number): string {
 // ago is the same in words.
 export const ago = (from: string | undefined, to: number): string => (from && since(from, to) ? since(from, to) + " ago" : "");
 
+// until is a time that is ahead: its clock time here, and how long that is.
+export const until = (at: string | undefined, now: number): string =>
+  at && Date.parse(at) > 0 ? `${new Date(at).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit", day: "numeric", month: "short" })} (in ${since(new Date(now).toISOString(), Date.parse(at))})` : "";
+
+// waitsFor reports whether the machine of a row waits for a machine disruption budget, by what its controller has stored.
+export const waitsFor = (r: Row, budget: string): boolean =>
+  r.kind === "Machine" && (r.because ?? []).some((c) => c.message.includes(`machine disruption budget ${budget}, which `));
+
+export const emergencyStop = "emergency-stop";
+
+export const budgetAddress = (name: string): string => objectAddress({ api: "millwright.dev", kind: "MachineDisruptionBudget", name });
+
 const mostSeen = 2000;
 
 // merged are the samples that the page has seen, and those that it gets now: the server keeps old ones more sparsely.

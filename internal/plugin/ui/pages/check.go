@@ -1,4 +1,4 @@
-package ui
+package pages
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// CheckPage is what the page about a health check shows: its machines, its budget, its breaker, and what its controller
+// Check is what the page about a health check shows: its machines, its budget, its breaker, and what its controller
 // would remediate now.
-type CheckPage struct {
+type Check struct {
 	Expected int `json:"expected"`
 	Healthy  int `json:"healthy"`
 	// Missing machines were remediated and are not replaced yet. Max is how many may be unhealthy.
@@ -25,9 +25,9 @@ type CheckPage struct {
 	MaxUnhealthy string `json:"maxUnhealthy,omitempty"`
 	Remediation  string `json:"remediation"`
 	// Sentence is the decision, Doubts why verdicts wait.
-	Sentence string      `json:"sentence"`
-	Doubts   []string    `json:"doubts,omitempty"`
-	Breaker  BreakerPage `json:"breaker"`
+	Sentence string   `json:"sentence"`
+	Doubts   []string `json:"doubts,omitempty"`
+	Breaker  Breaker  `json:"breaker"`
 	// Machines are those that are not healthy, Cut says how many more there are.
 	Machines []CheckedMachine `json:"machines"`
 	Cut      int              `json:"cut,omitempty"`
@@ -35,8 +35,8 @@ type CheckPage struct {
 	Recent []Remedied `json:"recent,omitempty"`
 }
 
-// BreakerPage has the settings and the state of the storm breaker.
-type BreakerPage struct {
+// Breaker has the settings and the state of the storm breaker.
+type Breaker struct {
 	Mode       string   `json:"mode"`
 	Rate       string   `json:"rate"`
 	StormShare int      `json:"stormShare"`
@@ -66,13 +66,14 @@ type Remedied struct {
 // mostChecked is how many machines of a health check the page lists.
 const mostChecked = 200
 
-func checkPage(d collect.Detail) *CheckPage {
+// CheckOf is the page about a health check; nil for other objects.
+func CheckOf(d collect.Detail) *Check {
 	c := d.Cohort
 	if c == nil {
 		return nil
 	}
 	plan := c.Plan
-	p := &CheckPage{
+	p := &Check{
 		Expected: plan.Expected, Healthy: plan.Healthy, Missing: plan.Missing, Max: plan.Max, Remaining: plan.Remaining, Allowed: plan.Allowed,
 		Remediation: string(c.Check.Remediation), Sentence: plan.Sentence, Breaker: breakerPage(c.Check.Breaker, plan.Storms),
 	}
@@ -96,8 +97,8 @@ func checkPage(d collect.Detail) *CheckPage {
 	return p
 }
 
-func breakerPage(b health.Breaker, storms []health.Storm) BreakerPage {
-	p := BreakerPage{Mode: string(b.Mode), Rate: b.Rate.String(), StormShare: b.StormShare, Cooldown: b.Cooldown.String()}
+func breakerPage(b health.Breaker, storms []health.Storm) Breaker {
+	p := Breaker{Mode: string(b.Mode), Rate: b.Rate.String(), StormShare: b.StormShare, Cooldown: b.Cooldown.String()}
 	for _, s := range storms {
 		if s.Over.IsZero() {
 			p.Storms = append(p.Storms, fmt.Sprintf("%d of %d machines of %s are unhealthy", s.Sick, s.Total, s.Group))

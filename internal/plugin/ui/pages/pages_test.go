@@ -1,4 +1,4 @@
-package ui
+package pages
 
 import (
 	"fmt"
@@ -55,26 +55,26 @@ func TestRolloutPage(t *testing.T) {
 	for _, c := range []struct {
 		reason  string
 		change  func(*v1alpha1.MachineDeployment)
-		bounds  *BoundsPage
+		bounds  *Bounds
 		status  string
 		problem bool
 		undo    string
 		refused string
 	}{
-		{"under way", nil, &BoundsPage{Surge: "50%", Unavailable: "1", Most: 5, Least: 2, Deleting: true}, `Waiting for machinedeployment "mill" rollout to finish: 1 out of 3 new machines have been updated...`, false, undo, ""},
-		{"paused", func(d *v1alpha1.MachineDeployment) { d.Spec.Paused = true }, &BoundsPage{Surge: "50%", Unavailable: "1", Most: 5, Least: 2, Deleting: true}, `Waiting for machinedeployment "mill" rollout to finish: 1 out of 3 new machines have been updated... It is paused.`, false, "", "is paused and cannot be rolled back: resume it first with 'rollout resume', and try again"},
+		{"under way", nil, &Bounds{Surge: "50%", Unavailable: "1", Most: 5, Least: 2, Deleting: true}, `Waiting for machinedeployment "mill" rollout to finish: 1 out of 3 new machines have been updated...`, false, undo, ""},
+		{"paused", func(d *v1alpha1.MachineDeployment) { d.Spec.Paused = true }, &Bounds{Surge: "50%", Unavailable: "1", Most: 5, Least: 2, Deleting: true}, `Waiting for machinedeployment "mill" rollout to finish: 1 out of 3 new machines have been updated... It is paused.`, false, "", "is paused and cannot be rolled back: resume it first with 'rollout resume', and try again"},
 		{"all at once has no bounds", func(d *v1alpha1.MachineDeployment) {
 			d.Spec.Strategy = v1alpha1.MachineDeploymentStrategy{Type: v1alpha1.RecreateMachineDeploymentStrategyType}
 		}, nil, `Waiting for machinedeployment "mill" rollout to finish: 1 out of 3 new machines have been updated...`, false, undo, ""},
 		{"machines in deletion do not take room", func(d *v1alpha1.MachineDeployment) {
 			d.Annotations = map[string]string{"millwright.dev/rollout-overlap": "true"}
-		}, &BoundsPage{Surge: "50%", Unavailable: "1", Most: 5, Least: 2}, `Waiting for machinedeployment "mill" rollout to finish: 1 out of 3 new machines have been updated...`, false, undo, ""},
+		}, &Bounds{Surge: "50%", Unavailable: "1", Most: 5, Least: 2}, `Waiting for machinedeployment "mill" rollout to finish: 1 out of 3 new machines have been updated...`, false, undo, ""},
 		{"late", func(d *v1alpha1.MachineDeployment) {
 			d.Status.Conditions = []v1alpha1.MachineDeploymentCondition{{Type: v1alpha1.MachineDeploymentProgressing, Status: v1alpha1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "no progress for 10m0s"}}
-		}, &BoundsPage{Surge: "50%", Unavailable: "1", Most: 5, Least: 2, Deleting: true}, "exceeded its progress deadline: no progress for 10m0s", true, undo, ""},
+		}, &Bounds{Surge: "50%", Unavailable: "1", Most: 5, Least: 2, Deleting: true}, "exceeded its progress deadline: no progress for 10m0s", true, undo, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			p := rolloutPage(noon, rolled(c.change), nil)
+			p := RolloutOf(noon, rolled(c.change), nil)
 			if diff := cmp.Diff(c.bounds, p.Bounds); diff != "" {
 				t.Errorf("bounds (-want +got)\n%s", diff)
 			}
@@ -86,7 +86,7 @@ func TestRolloutPage(t *testing.T) {
 			}
 		})
 	}
-	if rolloutPage(noon, collect.Detail{}, nil) != nil {
+	if RolloutOf(noon, collect.Detail{}, nil) != nil {
 		t.Error("an object that is no deployment has a rollout")
 	}
 }
@@ -95,14 +95,14 @@ func TestRolloutPage(t *testing.T) {
 func TestHolders(t *testing.T) {
 	d := rolled(nil)
 	d.Deployed.Members = make([]explain.Answer, 9)
-	if got := len(rolloutPage(noon, d, nil).Holders); got != mostHolders {
+	if got := len(RolloutOf(noon, d, nil).Holders); got != mostHolders {
 		t.Errorf("%d machines hold the rollout up, want %d", got, mostHolders)
 	}
 	done := rolled(func(d *v1alpha1.MachineDeployment) {
 		d.Status = v1alpha1.MachineDeploymentStatus{ObservedGeneration: 1, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3}
 	})
 	done.Deployed.Members = make([]explain.Answer, 1)
-	if p := rolloutPage(noon, done, nil); !p.Done || len(p.Holders) != 0 {
+	if p := RolloutOf(noon, done, nil); !p.Done || len(p.Holders) != 0 {
 		t.Errorf("a complete rollout is held up: %+v", p)
 	}
 }
@@ -145,7 +145,7 @@ func TestCheckPage(t *testing.T) {
 		cohort.Machines = append(cohort.Machines, &j)
 	}
 	cohort.Plan = health.Decide(noon, health.Cohort{Check: check, Machines: cohort.Machines}, health.Connectivity{Nodes: 1}, health.Memory{})
-	p := checkPage(collect.Detail{Cohort: &cohort})
+	p := CheckOf(collect.Detail{Cohort: &cohort})
 	var got []string
 	for _, m := range p.Machines {
 		got = append(got, fmt.Sprintf("%s %s %q %q", m.Name, m.State, m.Act, m.Why))
@@ -162,10 +162,10 @@ func TestCheckPage(t *testing.T) {
 		j := health.Judge(noon, connectivity.State{}, &check, nil, &one)
 		cohort.Machines = append(cohort.Machines, &j)
 	}
-	if p := checkPage(collect.Detail{Cohort: &cohort}); len(p.Machines) != mostChecked || p.Cut != 7 {
+	if p := CheckOf(collect.Detail{Cohort: &cohort}); len(p.Machines) != mostChecked || p.Cut != 7 {
 		t.Errorf("%d machines, and %d cut", len(p.Machines), p.Cut)
 	}
-	if checkPage(collect.Detail{}) != nil {
+	if CheckOf(collect.Detail{}) != nil {
 		t.Error("an object that is no health check has a cohort")
 	}
 }

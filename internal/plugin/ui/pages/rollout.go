@@ -1,4 +1,6 @@
-package ui
+// Package pages has what the page of `kubectl machine ui` shows about one object: views of the facts that package collect reads, as
+// JSON for the page.
+package pages
 
 import (
 	"cmp"
@@ -17,13 +19,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
 )
 
-// RolloutPage is what the page about a deployment shows of its rollout.
-type RolloutPage struct {
+// Rollout is what the page about a deployment shows of its rollout.
+type Rollout struct {
 	Strategy string `json:"strategy"`
 	Paused   bool   `json:"paused,omitempty"`
 	Wanted   int    `json:"wanted"`
 	// Bounds are nil if the strategy has none.
-	Bounds *BoundsPage `json:"bounds,omitempty"`
+	Bounds *Bounds `json:"bounds,omitempty"`
 	// Status is the progress in the words of `rollout status`. Problem says that the rollout does not complete by itself.
 	Status  string `json:"status"`
 	Problem bool   `json:"problem,omitempty"`
@@ -33,11 +35,11 @@ type RolloutPage struct {
 	Samples []live.Sample `json:"samples"`
 	// Holders are the answers about the first machines that are not in order, while the rollout is not complete.
 	Holders   []explain.Answer `json:"holders,omitempty"`
-	Revisions []RevisionPage   `json:"revisions"`
+	Revisions []Revision       `json:"revisions"`
 }
 
-// BoundsPage has the bounds of a rollout, as declared and in machines.
-type BoundsPage struct {
+// Bounds has the bounds of a rollout, as declared and in machines.
+type Bounds struct {
 	Surge       string `json:"surge"`
 	Unavailable string `json:"unavailable"`
 	// Most machines may exist, and Least have to be available.
@@ -57,8 +59,8 @@ type RolledSet struct {
 	Wanted   int       `json:"wanted"`
 }
 
-// RevisionPage is a revision with the command that returns to it. If that is not possible, Refused says why.
-type RevisionPage struct {
+// Revision is a revision with the command that returns to it. If that is not possible, Refused says why.
+type Revision struct {
 	steer.Revision
 	Undo    string `json:"undo,omitempty"`
 	Refused string `json:"refused,omitempty"`
@@ -67,13 +69,14 @@ type RevisionPage struct {
 // mostHolders is how many machines that hold up a rollout the page shows; the tree of created objects has all.
 const mostHolders = 3
 
-func rolloutPage(now time.Time, d collect.Detail, recorded []live.Sample) *RolloutPage {
+// RolloutOf is the rollout of a deployment, with the samples that were recorded; nil for other objects.
+func RolloutOf(now time.Time, d collect.Detail, recorded []live.Sample) *Rollout {
 	if d.Deployed == nil {
 		return nil
 	}
 	stored := survey.Deployed{Object: d.Object, Sets: d.Deployed.Sets}
 	v := stored.Steered(now)
-	p := &RolloutPage{Strategy: string(v.Strategy), Paused: v.Paused, Wanted: v.Replicas, Bounds: boundsPage(v), Sets: rolledSets(v), Samples: samplesOf(now, d, recorded)}
+	p := &Rollout{Strategy: string(v.Strategy), Paused: v.Paused, Wanted: v.Replicas, Bounds: boundsPage(v), Sets: rolledSets(v), Samples: samplesOf(now, d, recorded)}
 	switch progress, err := steer.Status(v, 0); {
 	case err != nil:
 		p.Status, p.Problem = err.Error(), true
@@ -89,12 +92,12 @@ func rolloutPage(now time.Time, d collect.Detail, recorded []live.Sample) *Rollo
 	return p
 }
 
-func boundsPage(d steer.Deployment) *BoundsPage {
+func boundsPage(d steer.Deployment) *Bounds {
 	if d.Strategy != rollout.Rolling && d.Strategy != rollout.InPlace {
 		return nil
 	}
 	surge, unavailable := rollout.Bounds(d.Deployment)
-	return &BoundsPage{
+	return &Bounds{
 		Surge: declared(d.Surge), Unavailable: declared(d.Unavailable),
 		Most: d.Replicas + surge, Least: max(0, d.Replicas-unavailable), Deleting: d.Policy.LeavingTakesRoom,
 	}
@@ -130,8 +133,8 @@ func samplesOf(now time.Time, d collect.Detail, recorded []live.Sample) []live.S
 	return slices.Concat(live.Past(d.Deployed.Rollout.Sets, first), recorded, []live.Sample{live.SampleOf(now, *d.Deployed.Rollout)})
 }
 
-func revisionPage(now time.Time, s explain.Subject, d steer.Deployment, r steer.Revision) RevisionPage {
-	out := RevisionPage{Revision: r}
+func revisionPage(now time.Time, s explain.Subject, d steer.Deployment, r steer.Revision) Revision {
+	out := Revision{Revision: r}
 	switch change, err := steer.Undo(now, d, r.Number); {
 	case err != nil:
 		out.Refused = err.Error()
