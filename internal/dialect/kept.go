@@ -108,7 +108,7 @@ func KeepOrigin(m metav1.Object, stored string, was lifecycle.Recorded, used lif
 	return encoded(n)
 }
 
-// KeepRequests returns the stored note with the requests of m's instance, if its origin is known.
+// KeepRequests returns the stored note with the requests of m's instance, if its origin is known or its request is assumed.
 func KeepRequests(m metav1.Object, stored string, was lifecycle.Recorded, requests lifecycle.Requests) string {
 	n, err := keptOf(m, stored, was)
 	if err != nil || len(requests) == 0 || !requests.Continues(n.Requests) {
@@ -117,7 +117,7 @@ func KeepRequests(m metav1.Object, stored string, was lifecycle.Recorded, reques
 	if n.Cluster == "" && was.Origin != nil { // only the annotation has it
 		n.Origin = *was.Origin
 	}
-	if n.Cluster == "" {
+	if n.Cluster == "" && !requests[0].Assumed {
 		return stored
 	}
 	n.Requests = requests

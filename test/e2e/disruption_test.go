@@ -150,13 +150,14 @@ func (p *permits) now() (held, causes []string, most int) {
 	return p.held, slices.Sorted(maps.Keys(p.causes)), p.most
 }
 
-// TestDisruptionBudgets: an emergency stop holds deletions in both APIs. After it, a rollout, a scale-down and deletions by a user happen
-// at the same time in both APIs, while the machine controller is killed, and at no moment is more than one node disrupted.
+// TestDisruptionBudgets: an emergency stop holds deletions in both APIs, but not that of a machine whose instance the cloud ends. After the
+// stop, a rollout, a scale-down, a remediation and a deletion by a user happen at the same time, while the machine controller is
+// killed, and at no moment is more than one node disrupted.
 func TestDisruptionBudgets(t *testing.T) {
 	t.Parallel()
 	g := newGovernedFleet(t)
 	pool(t, g.Fleet, "rolled", 2, `{"apiVersion":"kubemark.millwright.dev/v1alpha1","kind":"KubemarkMachineProviderConfig","numCores":2}`)
-	running(t, g.Fleet, provider.OpenShift, "mill-worker-a", 3)
+	workers := running(t, g.Fleet, provider.OpenShift, "mill-worker-a", 3)
 	victims := running(t, g.Fleet, provider.Gardener, "mill-pool", 3)
 
 	if said := g.plugin("stop", "--message", "storage is down"); !strings.Contains(said, "no voluntary disruption of machines begins") {
@@ -182,6 +183,8 @@ func TestDisruptionBudgets(t *testing.T) {
 		t.Errorf("%v, nodes %q are cordoned in an emergency stop", err, nodes)
 	}
 
+	g.failAndInterrupt(workers)
+
 	kubectl(t, g.Fleet, "apiVersion: millwright.dev/v1alpha1\nkind: MachineDisruptionBudget\nmetadata: {name: one}\nspec: {budgets: [{nodes: 1}]}\n", "apply", "-f", "-")
 	said, code := rolls(t, g.Fleet, "restart", "machinedeployments.machine.sapcloud.io/rolled", "-n", fleet.GardenerNamespace)
 	if code != 0 {
@@ -190,6 +193,62 @@ func TestDisruptionBudgets(t *testing.T) {
 	seen := g.follow("one")
 	g.plugin("resume")
 	g.oneAtATime(seen)
+}
+
+// workersCheck remediates machines of mill-worker-a.
+const workersCheck = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"workers","namespace":"%s"},"spec":{
+	"selector":{"matchLabels":%s},"unhealthyConditions":[
+	{"type":"Ready","status":"Unknown","timeout":"1s"},{"type":"Terminating","status":"True","timeout":"0s"}]}}`
+
+// failAndInterrupt lets the node of one machine fail, and the cloud announce the end of the instance of another. A health check deletes
+// both machines. In the emergency stop, only the machine with the announcement is drained.
+func (g *governedFleet) failAndInterrupt(workers []fleet.Machine) {
+	g.Helper()
+	stay := slices.DeleteFunc(workers, func(m fleet.Machine) bool {
+		return kubectl(g.T, g.Fleet, "", "get", "-n", fleet.OpenShiftNamespace, "machines.machine.openshift.io/"+m.Name, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+	})
+	if len(stay) != 2 {
+		g.Fatalf("machines %v remain after the scale-down, want 2", stay)
+	}
+	ill, interrupted, seen := stay[0], stay[1], g.follow("emergency-stop")
+	selector := kubectl(g.T, g.Fleet, "", "get", "-n", fleet.OpenShiftNamespace, "machinesets.machine.openshift.io/mill-worker-a", "-o", "jsonpath={.spec.selector.matchLabels}")
+	kubectl(g.T, g.Fleet, fmt.Sprintf(workersCheck, fleet.OpenShiftNamespace, selector), "apply", "-f", "-")
+	kubectl(g.T, g.Fleet, "", "annotate", "node", ill.Node, "kwok.x-k8s.io/node-")
+	g.condition(ill.Node, "Ready", "Unknown", "NodeStatusUnknown")
+	g.waits(ill.Name)
+
+	g.condition(interrupted.Node, "Terminating", "True", "TerminationRequested")
+	eventually(g.T, interrupted.Name+" is replaced", func(ctx context.Context) (string, error) {
+		all, err := machines(ctx, g.Fleet, provider.OpenShift, "mill-worker-a")
+		if slices.ContainsFunc(all, func(m fleet.Machine) bool { return m.Name == interrupted.Name }) {
+			return "it exists", err
+		}
+		return "", err
+	})
+	if _, causes, _ := seen.now(); !slices.Equal(causes, []string{"Interruption"}) {
+		g.Errorf("the emergency stop permitted %q, want only the interruption", causes)
+	}
+	g.waits(ill.Name)
+}
+
+// condition writes a condition of a node, an hour old.
+func (g *governedFleet) condition(node, kind, status, reason string) {
+	g.Helper()
+	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	kubectl(g.T, g.Fleet, "", "patch", "node", node, "--subresource=status", "--type=strategic", "-p", fmt.Sprintf(
+		`{"status":{"conditions":[{"type":%q,"status":%q,"reason":%q,"message":"of the test","lastHeartbeatTime":%q,"lastTransitionTime":%q}]}}`, kind, status, reason, at, at))
+}
+
+// waits waits until a machine of machine.openshift.io is under deletion and waits for the emergency stop.
+func (g *governedFleet) waits(name string) {
+	g.Helper()
+	eventually(g.T, name+" waits for the emergency stop", func(context.Context) (string, error) {
+		said := kubectl(g.T, g.Fleet, "", "get", "-n", fleet.OpenShiftNamespace, "machines.machine.openshift.io/"+name, "-o", "jsonpath={.metadata.deletionTimestamp} {.status}")
+		if strings.HasPrefix(said, " ") || !strings.Contains(said, "emergency-stop") {
+			return said, nil
+		}
+		return "", nil
+	})
 }
 
 // oneAtATime waits until all disruptions are over. Meanwhile it kills the machine controller once.
@@ -216,7 +275,7 @@ func (g *governedFleet) oneAtATime(seen *permits) {
 			calm = 0
 		}
 	}
-	if _, causes, _ := seen.now(); !slices.Equal(causes, []string{"Manual", "Rollout", "ScaleDown"}) {
+	if _, causes, _ := seen.now(); !slices.Equal(causes, []string{"Manual", "Remediation", "Rollout", "ScaleDown"}) {
 		g.Errorf("the permits had the causes %q", causes)
 	}
 }

@@ -31,7 +31,7 @@ import (
 var manifests embed.FS
 
 // foreign are the clouds that have such manifests.
-var foreignClouds = []string{"aws", "azure", "gcp", "openstack", "vsphere"}
+var foreignClouds = []string{"alicloud", "aws", "azure", "gcp", "openstack", "vsphere"}
 
 // TestAcceptAny: manifests of other tools run unchanged against a simulator with --accept-any. Its inventory has none of the
 // names in the manifests: credentials, accounts, regions, images, networks, types.

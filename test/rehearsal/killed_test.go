@@ -47,6 +47,13 @@ type scarcity struct {
 
 // scarce are the clouds of this test.
 var scarce = map[string]scarcity{
+	"alicloud": {
+		verbs: []string{"exhaust?on=cn-hangzhou-h/ecs.g7.large"}, restock: []string{"restock?on=cn-hangzhou-h/ecs.g7.large"}, lag: "20s",
+		fallback: map[string]string{
+			openShiftAPI: `{"zoneId": "cn-hangzhou-i", "vSwitch": {"tags": [{"Key": "Name", "Value": "c1-i"}]}}`,
+			gardenerAPI:  `{"zoneID": "cn-hangzhou-i", "vSwitchID": "vsw-bp1example0000000000i"}`,
+		},
+	},
 	"aws": {
 		verbs: []string{"exhaust?on=us-east-1a/m5.large"}, restock: []string{"restock?on=us-east-1a/m5.large"}, lag: "20s",
 		fallback: map[string]string{

@@ -99,7 +99,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	if writes {
 		s.look()
-		answered := s.lives.asked(r.URL.Path + "\x00" + string(body))
+		answered := s.lives.asked(r.URL.Path + "\x00" + r.URL.RawQuery + "\x00" + string(body))
 		defer func() {
 			s.look()
 			answered()

@@ -135,8 +135,9 @@ type pass[M client.Object] struct {
 // run returns when to look again.
 func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
-	p.world.Requests = p.mem.lastRequest.known(p.view.Recorded.Requests)
+	p.world.Requests = p.view.AssumeRequest(p.mem.lastRequest.known(p.view.Recorded.Requests))
 	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.reported.preserveFault
+	p.view.Recorded.Requests = p.world.Requests
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
 	p.world.Disruption = lifecycle.Disruption{Governed: p.Budgets != nil, Permitted: !p.mem.permitted.IsZero()}
 	ctx = pace.WithClass(ctx, lifecycle.Turn(p.view, p.memory.shortages.any()))

@@ -17,7 +17,7 @@ func TestBenchOfClouds(t *testing.T) {
 	}{
 		{"a cloud as it is", "gcp", nil, nil, ""},
 		{"limits, in the order of their names", "aws", map[string]string{"RunInstances": "2/5", "*": "0.5/1"}, []bench.CloudLimit{{PerSecond: 0.5, Burst: 1}, {Operation: "RunInstances", PerSecond: 2, Burst: 5}}, ""},
-		{"no simulated cloud", "kubemark", nil, nil, "--provider: must be one of aws"},
+		{"no simulated cloud", "kubemark", nil, nil, "--provider: must be one of alicloud"},
 		{"a limit of nothing", "", map[string]string{"*": "2/5"}, nil, "--limit"},
 		{"half a limit", "aws", map[string]string{"RunInstances": "2"}, nil, "--limit RunInstances"},
 		{"one that accepts no request", "aws", map[string]string{"RunInstances": "2/0"}, nil, "such as 2/5"},

@@ -166,12 +166,14 @@ func interrupted(n *corev1.Node) bool {
 }
 
 // Disrupted returns the disruption of the machine that has begun and is not over: the machine keeps its permit. Known
-// is false if that cannot be decided, because the node is unknown.
+// is false if that cannot be decided, because the node is unknown. The deletion of a machine without a node disrupts
+// nothing: if it took a permit, it would hold up other machines.
 func Disrupted(now time.Time, m Machine, w World, p Policy) (kind Disrupting, known bool) {
 	q := input{now: now, m: m, w: w, p: p}
 	switch {
 	case !m.Deleted.IsZero():
-		if w.Disruption.Permitted || begun(q) || m.Deletion.Force && disrupts(q) {
+		nodeless := w.Node.Looked && w.Node.Object == nil && len(w.Node.Hosts) == 0
+		if w.Disruption.Permitted || begun(q) && !nodeless || m.Deletion.Force && disrupts(q) {
 			return DisruptingDeletion, true
 		}
 		return DisruptingNothing, false // its permit ends with the machine

@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -63,6 +64,27 @@ func TestBudgetsBeforeTheDrain(t *testing.T) {
 	})
 }
 
+// TestUnreadableNodeIsNoDrain: otherwise the record of a drain would stand for a permit, after the node can be read again and has the cordon
+// of a user.
+func TestUnreadableNodeIsNoDrain(t *testing.T) {
+	drains := []lifecycle.StartedStep{{Step: lifecycle.DeletionDrain, At: now}}
+	for _, c := range []struct {
+		reason string
+		edit   func(*lifecycle.World)
+		want   []lifecycle.StartedStep
+	}{
+		{"budgets were not asked", governed, nil},
+		{"they refused", refused, nil},
+		{"they permitted the drain", permitted, drains},
+		{"no budgets exist", func(*lifecycle.World) {}, drains},
+	} {
+		o := lifecycle.Outcome{At: now, World: world(nodeBlind, c.edit), Decision: lifecycle.Decision{Reason: lifecycle.ReasonNodeUnknown}}
+		if got := lifecycle.Begin(nil, now.Add(-time.Minute), o); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.reason, got, c.want)
+		}
+	}
+}
+
 // TestDrainTimeoutAfterBudget: the timeout counts from the permit, also if the budget was deleted meanwhile. Without the record of a wait
 // it counts from the deletion.
 func TestDrainTimeoutAfterBudget(t *testing.T) {
@@ -115,6 +137,12 @@ func TestBudgetsBeforeUpdatesAndReboots(t *testing.T) {
 	}
 }
 
+// waitsAfterPermit are waits for which a machine already needs its permit: without a drain, the permit is asked before the termination.
+var waitsAfterPermit = []lifecycle.Reason{
+	lifecycle.ReasonTerminateHook, lifecycle.ReasonDeletionNeedsHelp, lifecycle.ReasonTerminateFailed, lifecycle.ReasonContradicted,
+	lifecycle.ReasonUnconfirmed, lifecycle.ReasonNodeUnknown,
+}
+
 // TestNothingBeginsWithoutAPermit: for any facts.
 func TestNothingBeginsWithoutAPermit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -123,7 +151,7 @@ func TestNothingBeginsWithoutAPermit(t *testing.T) {
 		f.w.Disruption.Governed, f.w.Disruption.Asked = true, drawBool(t, "asked")
 		d := f.decide()
 		works := f.w.Node.Looked && f.w.Node.Object != nil && !f.p.Targetless
-		begun := f.m.Deletion.Force || f.m.Deletion.Drained
+		begun := f.m.Deletion.Force || f.m.Deletion.Drained || f.w.Removal.State != lifecycle.RemovalUntried
 		switch {
 		case d.Step == lifecycle.Drain && !f.m.Deleted.IsZero() && !begun, d.Step == lifecycle.Reboot && f.m.Reboot.Current() == "":
 			t.Fatalf("%s (%s) without a permit", d.Step, d.Reason)
@@ -133,8 +161,7 @@ func TestNothingBeginsWithoutAPermit(t *testing.T) {
 			if i := f.w.Instances.Of(f.m.Recorded.ProviderID); i != nil && i.State != provider.Stopping {
 				t.Fatal("terminated without a permit")
 			}
-		case d.Reason == lifecycle.ReasonDisruptionBudget && without.Waits() && !f.m.Deleted.IsZero() && f.w.Drain.Result == nil && without.Reason != lifecycle.ReasonTerminateHook &&
-			without.Reason != lifecycle.ReasonDeletionNeedsHelp && without.Reason != lifecycle.ReasonTerminateFailed && without.Reason != lifecycle.ReasonContradicted && without.Reason != lifecycle.ReasonUnconfirmed:
+		case d.Reason == lifecycle.ReasonDisruptionBudget && without.Waits() && !f.m.Deleted.IsZero() && f.w.Drain.Result == nil && !slices.Contains(waitsAfterPermit, without.Reason):
 			t.Fatalf("it asks for a permit, and would otherwise wait: %s", without.Reason)
 		}
 		f.w.Disruption.Permitted = true
@@ -165,6 +192,7 @@ func TestDisrupted(t *testing.T) {
 		{"a deletion that waits may have its permit in a budget", leaving(), world(busy, refused), nothing, false},
 		{"a deletion with a permit", leaving(), world(busy, permitted), deleting, true},
 		{"a deletion that began before the budgets", leaving(startedAt(lifecycle.DeletionDrain, time.Minute)), world(runningOn(cordoned())), deleting, true},
+		{"its termination began, and it has no node", leaving(startedAt(lifecycle.DeletionInstance, time.Minute)), world(having(instance(provider.Stopping))), nothing, false},
 		{"a forced deletion", leaving(forcedDeletion), world(busy), deleting, true},
 		{"a forced deletion of a machine that never joined", leaving(forcedDeletion), world(having(instance(provider.Running))), nothing, false},
 		{"a candidate", runs, updating(node("True"), candidate(inplace.MarkCandidate)), nothing, true},

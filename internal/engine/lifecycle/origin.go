@@ -1,6 +1,10 @@
 package lifecycle
 
-import "github.com/millwright-dev/millwright/provider"
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
 
 // Origin is where a machine's instance was requested. It is stored on the machine before Create is called for
 // the first time, and counts from then on: labels, classes and flags may have changed by the time that the
@@ -27,7 +31,20 @@ func (m Machine) Asked() bool {
 	if m.Recorded.Origin == nil {
 		return m.HasFinalizer
 	}
-	return m.HasOrigin()
+	open := m.Recorded.Requests.Open()
+	return m.HasOrigin() || open != nil && open.Assumed
+}
+
+// AssumeRequest returns the known requests of m. A set's machine says from its birth that no instance was requested, and its status
+// says more from the first request on. If the machine is deleted and has no status, no controller has reconciled it, or a client
+// has removed the status with the request: then one request is assumed, so that the machine is released only after the
+// infrastructure has answered.
+func (m Machine) AssumeRequest(known Requests) Requests {
+	unborn := m.Recorded.Origin != nil && !m.HasOrigin() && m.Stage == "" && !m.Recorded.Provisioned
+	if len(known) > 0 || m.Deleted.IsZero() || !m.HasFinalizer || !unborn {
+		return known
+	}
+	return Requests{{Number: 1, At: m.Created.UTC().Truncate(time.Second), Assumed: true}}
 }
 
 // HasOrigin reports whether the machine has stored where its instance is requested.

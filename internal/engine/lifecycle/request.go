@@ -27,6 +27,8 @@ type Request struct {
 	// still be carried out. The next request has the same attempt number, because the infrastructure carries out
 	// at most one request of an attempt.
 	Unclear bool `json:"unclear,omitempty"`
+	// Assumed says that it may never have been sent ([Machine.AssumeRequest]).
+	Assumed bool `json:"assumed,omitempty"`
 }
 
 // Text returns the request and, if known, its result: "request 2 for eu-1a, refused: Exhausted".
@@ -36,6 +38,8 @@ func (r Request) Text() string {
 		text += " for " + r.Choice
 	}
 	switch {
+	case r.Assumed:
+		text += ", assumed: the status did not say whether an instance was requested"
 	case r.Closed == "":
 	case r.Closed == Withdrawn && r.Unclear:
 		text += ", which the class does not offer any more"

@@ -151,8 +151,11 @@ func (o Outcome) stands() DeletionStep {
 	case ReasonDeletionNeedsHelp, ReasonTerminateFailed, ReasonTerminating, ReasonUnconfirmed, ReasonContradicted:
 		return DeletionInstance
 	case ReasonNodeUnknown:
-		if o.World.Removal.State == RemovalDone {
+		switch {
+		case o.World.Removal.State == RemovalDone:
 			return DeletionNode
+		case o.World.Disruption.Governed && !o.World.Disruption.Permitted:
+			return "" // not a drain: with a user's cordon on the node, its record would stand for a permit
 		}
 		return DeletionDrain
 	}

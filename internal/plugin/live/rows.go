@@ -72,7 +72,9 @@ func rowOf(now time.Time, e collect.Explained) Row {
 	case "Machine":
 		recorded := e.Machine.View.Recorded
 		r.Node = recorded.NodeName
-		r.Provider, _, _ = strings.Cut(recorded.ProviderID, ":")
+		if scheme, _, ok := strings.Cut(recorded.ProviderID, ":"); ok { // IDs of Alibaba Cloud may have none
+			r.Provider = scheme
+		}
 		r.Zone, r.Type = placeOf(e.Object, e.Machine.Node)
 	case "MachineSet":
 		r.Counts = countsOf(said, api.Sets.View(e.Object).Replicas)

@@ -246,12 +246,13 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 		}
 	}
 	deletions, tenure := &node.Deletions{Clock: p}, tenureOf(p)
+	budgets := limitDisruptions(p, lens)
 	build := func() *machine.Reconciler[M] {
 		nodes := node.New(p.target, p.targetLive, p)
 		nodes.Random, nodes.Deletions = zeros{}, deletions
 		return machine.New(machine.Options[M]{
 			Client: p.client, Live: p.live, Clock: p, Dialect: lens, Resolver: classes, Provider: infra, Nodes: nodes, Recorder: recorder{p},
-			Connectivity: p.connectivity(), Settled: tenure.Settled,
+			Connectivity: p.connectivity(), Settled: tenure.Settled, Budgets: budgets,
 		})
 	}
 	r := build()
@@ -270,6 +271,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 		return wakes(e)
 	}
 	p.runApprover(r)
+	p.looksForDue(budgets)
 }
 
 // runSets has p run the machine set controller.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1Budgets "github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
@@ -102,6 +103,7 @@ func (w *World) scheme() *runtime.Scheme {
 		w.must("know "+f.api, f.knows(out))
 	}
 	w.must("know nodes", corev1.AddToScheme(out))
+	w.must("know disruption budgets", v1alpha1Budgets.AddToScheme(out))
 	known, _ := schemes.LoadOrStore(w.o.Dialect, out)
 	return known.(*runtime.Scheme)
 }
@@ -165,7 +167,7 @@ func (w *World) of(o client.Object) *adapter {
 // caches reports whether the process has a cache of the kind. It caches the kinds of its own API, and other kinds that
 // its work needs.
 func (p *process) caches(k *store.Kind) bool {
-	if k.Kind == "Namespace" {
+	if k.Kind == "Namespace" || k.Kind == "MachineDisruptionBudget" {
 		return false
 	}
 	both := p.checks() || p.w.profile.checks && p.role == fleetRole && k.Kind == "MachineHealthCheck" ||

@@ -16,7 +16,7 @@ import (
 // openStores creates the API servers: one, or one for machines and one for the target cluster. Each knows its own
 // kinds only, so that a controller fails when it asks the wrong one.
 func (w *World) openStores() {
-	kinds := append(w.kinds(), slices.Concat(w.oldChecks(), w.remediationKinds())...)
+	kinds := append(w.kinds(), slices.Concat(w.oldChecks(), w.remediationKinds(), w.disruptionKinds())...)
 	if w.profile.apart {
 		w.backups.target.kinds = coreKinds()
 		w.target = store.New(w.Now, w.scheme(), w.backups.target.kinds)

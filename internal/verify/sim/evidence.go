@@ -80,7 +80,7 @@ func (e evidence) Anchors() []client.Object {
 // openJudge creates the judge.
 func (w *World) openJudge() {
 	r := judge.Rules{
-		APIs: w.judgedAPIs(), Checks: w.checkKinds(), Request: w.request(), Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.profile.collects, Hostile: w.profile.hostile, Sized: w.profile.helpers, Alarmed: w.profile.checks,
+		APIs: w.judgedAPIs(), Checks: w.checkKinds(), Request: w.request(), Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.profile.collects, Hostile: w.profile.hostile, Sized: w.profile.helpers, Alarmed: w.profile.checks, Limited: w.profile.limitsDisruptions,
 		Grace: w.profile.orphans.Grace, Period: w.profile.orphans.Period, PerHour: w.profile.orphans.PerHour, Percent: w.profile.orphans.Limit.Percent,
 		CloudLag: w.profile.cloud.Lag, ViewLag: w.profile.viewLag, Skew: min(w.profile.skew, mostWrong), Pause: w.longest(),
 	}
@@ -152,6 +152,11 @@ func (p *process) judgeWrite(c store.Call, pass *judge.Pass, old, now client.Obj
 		w.judge.RolloutWrites(pass, old, now)
 	case c.Kind.Kind == "Node" && old != nil && !gone:
 		w.judge.NodeWritten(pass, old.(*corev1.Node))
+		if n, is := now.(*corev1.Node); is && p.role == machineRole {
+			w.judge.NodeClosed(pass, old.(*corev1.Node), n)
+		}
+	case c.Kind.Kind == "MachineDisruptionBudget" && old != nil && now != nil:
+		w.judge.PermitsWritten(pass, old.(*disruptionBudget), now.(*disruptionBudget))
 	case c.Kind.Kind == "Pod" && old != nil:
 		w.judge.PodLeaves(pass, old, now, c.Verb == "delete")
 	case c.Kind.Kind == "MachineClass":

@@ -34,6 +34,8 @@ const (
 	renamedNodes hazard = "renamed nodes"
 	// replacedManifests: users replace machines by manifests without the controllers' annotations.
 	replacedManifests hazard = "replaced manifests"
+	// removedStatuses: clients remove the status of machines, often while another process takes over.
+	removedStatuses hazard = "removed statuses"
 	// deniedRemovals: the cloud hides instances whose removal it has accepted.
 	deniedRemovals hazard = "denied removals"
 	// silentDrains: pods have a long grace period and use it up.
@@ -70,6 +72,8 @@ func (r hazardEffects) actions() []func() {
 		return []func(){r.restoreTarget}
 	case replacedManifests:
 		return []func(){r.replaceManifest, r.replaceManifest}
+	case removedStatuses:
+		return []func(){r.removeStatus, r.removeStatus}
 	}
 	return nil
 }
@@ -221,6 +225,32 @@ func (r hazardEffects) replaceManifest() {
 		}
 	})
 	w.does("REPLACES machine %s by its manifest %s", m.GetName(), what)
+}
+
+// removeStatus removes the status of a machine, as a restore without status or a client of another tool does. In most cases, another
+// process takes over before the controller has stored it again.
+func (r hazardEffects) removeStatus() {
+	w := r.w
+	m := w.anyMachine(w.chance(30))
+	if m == nil {
+		return
+	}
+	w.edit(m, "status", func(o client.Object) {
+		switch m := o.(type) {
+		case *machinev1.Machine:
+			m.Status = machinev1.MachineStatus{}
+		case *v1alpha1.Machine:
+			m.Status = v1alpha1.MachineStatus{}
+		}
+	})
+	w.judge.RequestForgotten(string(m.GetUID()))
+	w.does("REMOVES the status of machine %s", m.GetName())
+	leads := slices.DeleteFunc(w.leading(), func(p *process) bool { return p.role != machineRole || p.adapter != w.adapter })
+	if p, ok := pick(w, leads); ok && w.chance(70) {
+		w.expireLease(p)
+		w.tracef(p.name(), "IS DEPOSED with %d passes under way", len(p.tasks))
+		w.start(p.role, p.adapter, w.roll(1+int(w.profile.viewLag/time.Second)))
+	}
 }
 
 // returnTarget makes the controllers use the cluster that the machines joined.

@@ -35,6 +35,7 @@ func Mutants() []Mutation {
 		oldCheckMutants(),
 		remediationMutants(),
 		rebootMutants(),
+		disruptionMutants(),
 		apiMutants(),
 		endingMutants(),
 		recreationMutants(),

@@ -56,6 +56,9 @@ type Mutation struct {
 	Groupless bool
 	// Patience changes the lens's view of a machine's policy.
 	Patience func(*lifecycle.Policy)
+	// Permits wraps the client of disruption budgets. Unlimited: the machine controller does not ask them.
+	Permits   func(client.Client) client.Client
+	Unlimited bool
 	// Checks are defects of the controller of health checks.
 	Checks CheckDefects
 

@@ -52,8 +52,8 @@ type process struct {
 	live, targetLive client.Reader
 	queue            queue
 	tasks            []*task
-	// running is the task that is executing.
-	running *task
+	// running is the task that is executing, asking the task that asks the disruption budgets.
+	running, asking *task
 
 	reconcile func(context.Context, reconcile.Request) (reconcile.Result, error)
 	// wakes returns the keys that a change wakes, with their delays.
@@ -99,6 +99,8 @@ type task struct {
 	before *judge.Pass
 	// saw are the objects on which the pass bases its decision; nil for controllers whose decisions the simulator does not repeat.
 	saw *observed
+	// waitsFor is the task that asks the disruption budgets before this one.
+	waitsFor *task
 	// removals counts the orphans whose removal this pass was the first to request, by place.
 	removals map[string]int
 }

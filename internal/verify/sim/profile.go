@@ -107,6 +107,7 @@ type wider struct {
 	oldCheckProfile
 	remediationProfile
 	rebooting
+	disruptionProfile
 	breadth
 }
 

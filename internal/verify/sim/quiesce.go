@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -44,8 +45,11 @@ func (w *World) quiesce() {
 	w.restoreClasses() // machines that could not be repaired may still name a class
 	clearPlaces(w)
 	w.deleteAll()
-	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.giveCredentials(); w.removeUnowned() })
+	w.converge(judge.LeavesNothing, w.leftover, func() { w.giveCredentials(); w.removeUnowned() })
 }
+
+// leftover says what deletions have left behind; empty: nothing.
+func (w *World) leftover() string { return cmp.Or(w.judge.Leftover(), w.permitsOfDeleted()) }
 
 // finishUnderWay ends all passes and delivers all requests.
 func (w *World) finishUnderWay() {
@@ -231,7 +235,7 @@ func (w *World) rest() {
 			break
 		}
 	}
-	if n := w.counts.writes - writes; n > len(w.apis)*w.askedSince(end.Add(-restTime)) {
+	if n := w.counts.writes - writes; n > len(w.apis)*(w.askedSince(end.Add(-restTime))+writesPerHour*len(w.disruptionBudgets())) {
 		w.broken(judge.Rests, "%d writes in %v", n, restTime)
 	}
 	if n := w.counts.reconciles - passes; n > mostPasses+20*w.profile.many {

@@ -190,6 +190,16 @@ var settings = map[string]func(*profile){
 		quiet(c)
 		c.scopes, c.hazard, c.trouble, c.percent[cloudLost] = true, replacedManifests, 20, 30
 	},
+	// The status of machines is removed while another process takes over, replies get lost, and listings lag. Half of the worlds have
+	// choices, and their clouds may have tokens that count in one zone only.
+	"removed statuses": func(c *profile) {
+		f, lag, lingers := c.choiceProfile, c.cloud.Lag, c.cloud.Lingers
+		quiet(c)
+		c.sets, c.singles, c.hazard, c.trouble, c.percent[cloudLost], c.percent[listsStale] = 1, 2, removedStatuses, 15, 30, 30
+		if c.cloud.Lag, c.cloud.Lingers = lag, lingers; f.choices > 0 {
+			c.choiceProfile = f
+		}
+	},
 	// Deployments roll to machines that never join, and keep failed ones for inspection.
 	"kept failures": func(c *profile) {
 		quiet(c)

@@ -139,6 +139,9 @@ func (w *World) advanceTo(t time.Time) {
 // finish runs a pass to its end.
 func (w *World) finish(p *process, t *task) {
 	for slices.Contains(p.tasks, t) && w.violation == nil && !t.hanging() {
+		if first := t.waitsFor; first != nil && first == p.asking {
+			w.finish(p, first)
+		}
 		p.run(t)
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -65,7 +66,7 @@ func (w *World) stepUser() {
 		w.deleteMachine, w.deleteMachine, w.deleteMachine, w.deleteSet, w.relabel, w.offerMachine,
 		w.addHook, w.removeHooks, w.hurry, w.cordon, w.deleteNode, w.loseSecret, w.loseSecret,
 	}
-	action, _ := pick(w, append(actions, w.healthDeeds()...))
+	action, _ := pick(w, slices.Concat(actions, w.healthDeeds(), w.disruptionActions()))
 	action()
 }
 
@@ -304,6 +305,7 @@ func (w *World) mendMachines() {
 func (w *World) repair() {
 	w.restoreSecret()
 	w.repairChecks()
+	w.relaxDisruptionBudgets()
 	w.endBadImages()
 	w.endMisdirection()
 	w.removeForeignFinalizers(false)

@@ -51,7 +51,9 @@ type World struct {
 	falseAnswers falseAnswers
 	backups      backups
 	recreated    recreated
-	outages      []outage
+	// budgetsMade is the number of disruption budgets that users have created.
+	budgetsMade int
+	outages     []outage
 	// earlier are the leases that the earlier version holds.
 	earlier map[lease]bool
 	// hollow is kubemark's cloud in worlds that use it.
@@ -93,6 +95,8 @@ func newProfile(seed uint64, r *rand.Rand, like string) profile {
 	c.helperProfile.draw(rand.New(rand.NewPCG(seed, helperSource)))
 	c.broaden(rand.New(rand.NewPCG(seed, breadthSource)))
 	c.drawCloudLikeness(seed, like)
+	c.disruptionProfile.draw(rand.New(rand.NewPCG(seed, disruptionSource)))
+	c.settleDisruptions()
 	return c
 }
 

@@ -33,6 +33,8 @@ type ChoiceRecord struct {
 	j *Judge
 	// unclear is the choice of a creation without a clear answer to any process, by machine.
 	unclear map[string]string
+	// dropped are the machines of unclear whose status was removed since.
+	dropped map[string]bool
 	// askedBy are the machines for which each process requested an instance.
 	askedBy map[asker]bool
 	// sold are the shortages reported to each process, with their times.
@@ -65,8 +67,8 @@ func (s shortage) covers(a CreateRequest) bool {
 
 const (
 	// leastPause is the shortest time before a choice that is sold out may be requested again: a minute, less the
-	// possible difference of clocks.
-	leastPause = 55 * time.Second
+	// possible difference of clocks at both times, and the whole seconds in which API servers tell the time.
+	leastPause = 52 * time.Second
 	// mostWait is how long a machine may wait for its instance without faults. A process tries a choice again after at most
 	// ten minutes, plus a second or two if other machines try first. Users check the machine's spec every twenty minutes.
 	mostWait = 45 * time.Minute
@@ -78,7 +80,7 @@ func (m *ChoiceRecord) CreateRequested(a CreateRequest) {
 	by := asker{a.Process, a.UID}
 	repeats := was != "" || !m.askedBy[by] && m.j.made(types.UID(a.UID)).Before(a.Born) // an earlier process may have requested it without an answer
 	m.askedBy[by] = true
-	if was != "" && was != a.Choice.Name {
+	if was != "" && was != a.Choice.Name && !m.dropped[a.UID] {
 		m.j.Broken(OneAsked, "the instance of the machine with UID %s is requested as %s while the result of the request for %s is unknown", a.UID, a.Choice.Name, was)
 	}
 	for _, s := range m.sold[a.Process] {
@@ -91,6 +93,7 @@ func (m *ChoiceRecord) CreateRequested(a CreateRequest) {
 // CreateAnswered records the answer to the process.
 func (m *ChoiceRecord) CreateAnswered(a CreateRequest, said CreateReply) {
 	delete(m.unclear, a.UID)
+	delete(m.dropped, a.UID)
 	if said.Unclear {
 		m.unclear[a.UID] = a.Choice.Name
 	}
@@ -109,6 +112,14 @@ func (m *ChoiceRecord) CreateAnswered(a CreateRequest, said CreateReply) {
 		left = append(left, shortage{said.Sold, a.Place, a.Choice, m.j.Now()})
 	}
 	m.sold[a.Process] = left
+}
+
+// RequestForgotten records that a client has removed the status of a machine whose choice is unclear: another process cannot know the
+// choice, and may request any choice. All other statements about the machine's instance still hold.
+func (j *Judge) RequestForgotten(uid string) {
+	if j.unclear[uid] != "" {
+		j.dropped[uid] = true
+	}
 }
 
 // settled drops the unclear choice of a released machine. [Judge] judges the release itself: the instance does not exist

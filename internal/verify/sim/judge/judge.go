@@ -102,6 +102,8 @@ type Rules struct {
 	// Sized: a controller publishes the capacity of the machines of sets. Alarmed: deployments see the alarms of health
 	// checks, because one process runs both controllers.
 	Sized, Alarmed bool
+	// Limited: the API server has disruption budgets.
+	Limited bool
 	// CloudLag and ViewLag bound the delay of the cloud's listings and of caches, Skew the error of clocks, Pause the time that a
 	// pass may stop between two calls.
 	CloudLag, ViewLag, Skew, Pause time.Duration
@@ -153,7 +155,7 @@ func New(w World, r Rules, broken func(statement, format string, args ...any)) *
 		surplus: map[types.UID]bool{}, strays: map[string]bool{}, changesBefore: map[string]int64{}, sized: map[types.UID][]sizing{},
 		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, forgotten: map[types.UID]bool{}, healthRecord: newHealthRecord(),
 	}
-	j.ChoiceRecord = ChoiceRecord{j: j, unclear: map[string]string{}, askedBy: map[asker]bool{}, sold: map[int][]shortage{}}
+	j.ChoiceRecord = ChoiceRecord{j: j, unclear: map[string]string{}, dropped: map[string]bool{}, askedBy: map[asker]bool{}, sold: map[int][]shortage{}}
 	return j
 }
 

@@ -132,6 +132,10 @@ const (
 	// OthersRepair is about checks that leave the repair of unhealthy machines, other than failed ones, to an
 	// external controller, which removes the annotation from the machine.
 	OthersRepair = "a check that leaves remedies to others deletes nothing"
+	// BudgetPermits is about the numbers of disruptions that a MachineDisruptionBudget allows, and about its emergency stop. BudgetAsked is
+	// about drains of machines that a budget has selected since before their deletion, unless a user forces the deletion.
+	BudgetPermits = "a disruption budget permits no more disruptions than it allows"
+	BudgetAsked   = "no drain begins without the permits of the disruption budgets"
 	// RebootsApart is about machines that are rebooted before they are replaced: once in an hour, or twice for one
 	// request where the cloud does not recognize it.
 	RebootsApart = "no machine is rebooted twice within the time that a reboot has"

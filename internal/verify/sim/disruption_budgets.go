@@ -1,0 +1,298 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/disruption"
+	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+)
+
+// disruptionProfile says whether the API server has the kind MachineDisruptionBudget.
+type disruptionProfile struct {
+	// limitsDisruptions: it has the kind, and users create budgets.
+	limitsDisruptions bool
+}
+
+// disruptionSource is the source of random numbers of this profile alone.
+const disruptionSource = widerSource + 0xb4d6e7
+
+func (d *disruptionProfile) draw(r *rand.Rand) { d.limitsDisruptions = r.IntN(5) == 0 }
+
+// settleDisruptions removes budgets from worlds that lose the permits of machines, and from worlds of hundreds of machines.
+func (c *profile) settleDisruptions() {
+	if c.restores || c.versions || c.losesAllObjects || c.ends > 0 || c.many > 0 {
+		c.limitsDisruptions = false
+	}
+}
+
+const (
+	// mostBudgets bounds the number of budgets.
+	mostBudgets = 2
+	// dueEvery is how often a process looks which machines may be permitted.
+	dueEvery = 5 * time.Second
+	// writesPerHour bounds the writes of a process to the status of a budget at rest: the number of machines, and the begin and end of a window.
+	writesPerHour = 8
+)
+
+// disruptionBudget is a budget as it is stored.
+type disruptionBudget = v1alpha1.MachineDisruptionBudget
+
+// disruptionKinds are the kinds of budgets.
+func (w *World) disruptionKinds() []*store.Kind {
+	if !w.profile.limitsDisruptions {
+		return nil
+	}
+	k := store.NewKind(v1alpha1.GroupVersion.WithKind("MachineDisruptionBudget"), &disruptionBudget{})
+	k.Subresource, k.Counted = true, true
+	return []*store.Kind{k}
+}
+
+// disruptionBudgets are all budgets.
+func (w *World) disruptionBudgets() []*disruptionBudget {
+	if !w.profile.limitsDisruptions {
+		return nil
+	}
+	return objects(w, &disruptionBudget{})
+}
+
+// disruptionActions are the actions of users.
+func (w *World) disruptionActions() []func() {
+	if !w.profile.limitsDisruptions {
+		return nil
+	}
+	return []func(){w.createDisruptionBudget, w.createDisruptionBudget, w.editDisruptionBudget, w.editDisruptionBudget, w.stopDisruptions, w.deleteDisruptionBudget}
+}
+
+func (w *World) createDisruptionBudget() {
+	if len(w.disruptionBudgets()) >= mostBudgets {
+		return
+	}
+	w.budgetsMade++
+	b := &disruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("budget", w.budgetsMade)}}
+	if s := w.anySet(); s != nil && w.chance(40) {
+		b.Spec.Selector.MatchLabels = map[string]string{memberLabel: s.GetName()}
+	}
+	b.Spec.Budgets = w.disruptionLimits()
+	_, err := w.store.Create(b)
+	w.must("create a disruption budget", err)
+	w.does("creates disruption budget %s: %s", b.Name, limitsOf(b))
+}
+
+// disruptionLimits are limits for all causes, for some causes, or for a time of each hour.
+func (w *World) disruptionLimits() []v1alpha1.Budget {
+	all := v1alpha1.Budget{Nodes: intstr.FromInt32(int32(w.between(0, 2)))}
+	switch w.roll(4) {
+	case 0:
+		all.Reasons = []v1alpha1.DisruptionReason{v1alpha1.ReasonRollout, v1alpha1.ReasonScaleDown}
+	case 1:
+		all.Schedule, all.Duration = "0 * * * *", &metav1.Duration{Duration: 20 * time.Minute}
+	case 2:
+		return []v1alpha1.Budget{all, {Nodes: intstr.FromInt32(1), Reasons: []v1alpha1.DisruptionReason{v1alpha1.ReasonRemediation, v1alpha1.ReasonManual}}}
+	}
+	return []v1alpha1.Budget{all}
+}
+
+func limitsOf(b *disruptionBudget) (text string) {
+	for _, l := range b.Spec.Budgets {
+		text += fmt.Sprintf("%s %v %s; ", l.Nodes.String(), l.Reasons, l.Schedule)
+	}
+	return fmt.Sprintf("%spaused %v, selects %v", text, b.Spec.Paused, b.Spec.Selector.MatchLabels)
+}
+
+// changeDisruptionBudget changes the spec of a budget.
+func (w *World) changeDisruptionBudget(b *disruptionBudget, change func(*v1alpha1.MachineDisruptionBudgetSpec)) {
+	w.edit(b, "", func(o client.Object) { change(&o.(*disruptionBudget).Spec) })
+	now := w.store.Lookup(b, client.ObjectKeyFromObject(b)).(*disruptionBudget)
+	w.does("changes disruption budget %s: %s", b.Name, limitsOf(now))
+}
+
+func (w *World) editDisruptionBudget() {
+	if b, ok := pick(w, w.disruptionBudgets()); ok {
+		limits := w.disruptionLimits()
+		w.changeDisruptionBudget(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) { s.Budgets = limits })
+	}
+}
+
+// stopDisruptions pauses a budget, or ends its pause.
+func (w *World) stopDisruptions() {
+	if b, ok := pick(w, w.disruptionBudgets()); ok {
+		w.changeDisruptionBudget(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) { s.Paused = !s.Paused })
+	}
+}
+
+func (w *World) deleteDisruptionBudget() {
+	if b, ok := pick(w, w.disruptionBudgets()); ok && w.chance(50) {
+		w.must("delete a disruption budget", w.store.Delete(b, client.DeleteOptions{}))
+		w.does("deletes disruption budget %s", b.Name)
+	}
+}
+
+// relaxDisruptionBudgets lets every budget permit one disruption at a time.
+func (w *World) relaxDisruptionBudgets() {
+	for _, b := range w.disruptionBudgets() {
+		w.changeDisruptionBudget(b, func(s *v1alpha1.MachineDisruptionBudgetSpec) {
+			s.Paused = false
+			for i := range s.Budgets {
+				s.Budgets[i].Nodes = intstr.FromInt32(max(1, s.Budgets[i].Nodes.IntVal))
+			}
+		})
+	}
+}
+
+// permitsOfDeleted says which budget has the permit of a machine that does not exist; empty if none has.
+func (w *World) permitsOfDeleted() string {
+	exists := map[types.UID]bool{}
+	for _, m := range w.machines() {
+		exists[m.GetUID()] = true
+	}
+	for _, b := range w.disruptionBudgets() {
+		for _, d := range b.Status.Disruptions {
+			if !exists[d.UID] {
+				return fmt.Sprintf("disruption budget %s has a permit for machine %s, which does not exist", b.Name, d.Name)
+			}
+		}
+	}
+	return ""
+}
+
+// dueKey is the key of the passes that look which machines may be permitted.
+var dueKey = reconcile.Request{NamespacedName: types.NamespacedName{Name: "disruption budgets"}}
+
+// limitDisruptions lets the machine controller of p ask the budgets. It returns nil in worlds without the kind.
+func limitDisruptions[M client.Object](p *process, lens dialect.Machines[M]) machine.Budgets {
+	if !p.w.profile.limitsDisruptions {
+		return nil
+	}
+	live := ownersReader{p.live, p.w.store}
+	var budgets client.Client = liveClient{p.client, live}
+	if m := p.w.o.Mutation; m != nil && m.Permits != nil {
+		budgets = m.Permits(budgets)
+	}
+	l := disruption.New(disruption.Options[M]{Budgets: budgets, Cached: p.client, Live: live, Clock: p, Dialect: lens})
+	var out machine.Budgets = lockedBudgets{l, p}
+	if m := p.w.o.Mutation; m != nil && m.Unlimited {
+		out = unlimited{out}
+	}
+	return out
+}
+
+// looksForDue lets p look which machines may be permitted, again and again.
+func (p *process) looksForDue(budgets machine.Budgets) {
+	if budgets == nil {
+		return
+	}
+	others := p.reconcile
+	p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		if req != dueKey {
+			return others(ctx, req)
+		}
+		for _, key := range budgets.Due(ctx) {
+			p.queue.add(key)
+		}
+		return reconcile.Result{RequeueAfter: dueEvery}, nil
+	}
+	p.queue.add(dueKey)
+}
+
+// lockedBudgets are the budgets of a process. Passes of one process ask one after another: the real budgets hold a lock
+// while they wait for the API server, and a coroutine must not wait for a lock.
+type lockedBudgets struct {
+	machine.Budgets
+	p *process
+}
+
+// lock waits until no other pass of the process asks.
+func (l lockedBudgets) lock() (unlock func()) {
+	t := l.p.running
+	for l.p.asking != nil {
+		t.waitsFor = l.p.asking
+		if l.p.asking.hanging() {
+			t.hang.until = l.p.asking.hang.until
+		}
+		if !t.on.pause() {
+			panic(killed{})
+		}
+	}
+	t.waitsFor, l.p.asking = nil, t
+	return func() { l.p.asking = nil }
+}
+
+// Ask implements [machine.Budgets].
+func (l lockedBudgets) Ask(ctx context.Context, m client.Object, r lifecycle.PermitRequest) lifecycle.Disruption {
+	defer l.lock()()
+	return l.Budgets.Ask(ctx, m, r)
+}
+
+// Over implements [machine.Budgets].
+func (l lockedBudgets) Over(ctx context.Context, machine types.UID) error {
+	defer l.lock()()
+	return l.Budgets.Over(ctx, machine)
+}
+
+// Due implements [machine.Budgets].
+func (l lockedBudgets) Due(ctx context.Context) []reconcile.Request {
+	defer l.lock()()
+	return l.Budgets.Due(ctx)
+}
+
+// liveClient reads from the API server itself.
+type liveClient struct {
+	client.Client
+	live client.Reader
+}
+
+// Get implements [client.Reader].
+func (c liveClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	return c.live.Get(ctx, key, o, opts...)
+}
+
+// List implements [client.Reader].
+func (c liveClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return c.live.List(ctx, list, opts...)
+}
+
+// ownersReader also reads objects without a Go type, such as the owner that a reference names.
+type ownersReader struct {
+	client.Reader
+	store *store.Store
+}
+
+// Get implements [client.Reader].
+func (r ownersReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	u, untyped := o.(*unstructured.Unstructured)
+	if !untyped {
+		return r.Reader.Get(ctx, key, o, opts...)
+	}
+	for _, k := range r.store.Kinds() {
+		if k.GroupVersionKind != u.GroupVersionKind() {
+			continue
+		}
+		typed := k.New()
+		if err := r.Reader.Get(ctx, key, typed, opts...); err != nil {
+			return err
+		}
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+		if err != nil {
+			return fmt.Errorf("convert %s: %w", reflect.TypeOf(typed), err)
+		}
+		u.Object = content
+		return nil
+	}
+	return fmt.Errorf("the simulated API server has no kind %s", u.GroupVersionKind())
+}
