@@ -16,6 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
 	"github.com/millwright-dev/millwright/cmd/internal/setprograms"
 	"github.com/millwright-dev/millwright/internal/operator/start"
+	"github.com/millwright-dev/millwright/internal/plugin/uiserver"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/installation"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -32,6 +33,7 @@ func programs() map[string]func() *cobra.Command {
 		"machine-controller-kubemark": kubemarkcontroller.Command,
 		"machine-controller-manager":  setprograms.ControllerManager,
 		"machine-healthcheck":         program.HealthCheck().Command,
+		"machine-ui":                  uiserver.Command,
 		"machineset-controller":       setprograms.SetController,
 		"nodelink-controller":         program.NodeLink().Command,
 		"termination-handler":         handler.Command,

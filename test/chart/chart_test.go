@@ -178,6 +178,9 @@ func TestValues(t *testing.T) {
 		{reason: "no network policies", values: "{networkPolicy: {enabled: false}}", gone: []string{"NetworkPolicy x/millwright-deny"}},
 		{reason: "disruption budgets", values: "{disruptionBudgets: {enabled: true}}", there: []string{"CustomResourceDefinition /machinedisruptionbudgets.millwright.dev", "ClusterRoleBinding /millwright-disruption-budgets", "RoleBinding x/millwright-disruption-budgets"}},
 		{reason: "no disruption budgets", values: "{}", gone: []string{"CustomResourceDefinition /machinedisruptionbudgets.millwright.dev", "ClusterRole /millwright-disruption-budgets"}},
+		{reason: "the page", values: "{ui: {enabled: true}, metrics: {enabled: false}}", there: []string{"Deployment x/machine-ui", "Service x/machine-ui", "ServiceAccount x/machine-ui", "NetworkPolicy x/machine-ui"}, gone: []string{"Certificate x/machine-ui", "ClusterRole /machine-ui", "Role x/machine-ui"}},
+		{reason: "the page with cert-manager", values: "{ui: {enabled: true, certificate: cert-manager}, networkPolicy: {enabled: false}}", there: []string{"Certificate x/machine-ui", "Issuer x/machine-ui"}, gone: []string{"NetworkPolicy x/machine-ui"}},
+		{reason: "no page", values: "{ui: {certificate: cert-manager}}", gone: []string{"Deployment x/machine-ui", "Service x/machine-ui", "ServiceAccount x/machine-ui", "Certificate x/machine-ui"}},
 		{reason: "no CRDs", values: "{crds: {install: false}}", gone: []string{"CustomResourceDefinition /machines.machine.openshift.io"}},
 		{reason: "image by tag", values: "{image: {repository: r.example/m, tag: v1}}", image: "r.example/m:v1"},
 		{reason: "image by digest", values: "{image: {tag: v1, digest: 'sha256:" + strings.Repeat("0", 64) + "'}}", image: "millwright-controllers@sha256:" + strings.Repeat("0", 64)},
@@ -327,6 +330,64 @@ provider:
 	}
 }
 
+// TestPage: the page has no right, no token and no configuration of the controllers. It equals config/ui but for the values.
+func TestPage(t *testing.T) {
+	want := kustomized(t, "config/ui")
+	all := rendered(t, namespace, "{ui: {enabled: true}}")
+	for key := range want {
+		_, pod, first := container(t, all, namespace, "machine-ui")
+		if key == "Deployment "+namespace+"/machine-ui" {
+			first["args"] = first["args"].([]any)[:3]
+			all[key]["spec"].(map[string]any)["template"].(map[string]any)["spec"] = pod
+		}
+		if diff := cmp.Diff(want[key], all[key]); diff != "" {
+			t.Errorf("%s (-config +chart):\n%s", key, diff)
+		}
+	}
+	all = rendered(t, "x", `
+target: {kubeconfigSecret: there}
+metrics: {enabled: false}
+ui: {enabled: true, certificate: cert-manager, hostNames: [a.example, b.example], clusterName: blue, allowActions: true, maxUsers: 5, replicas: 2, args: [--v=4]}
+`)
+	d, pod, first := container(t, all, "x", "machine-ui")
+	certificate, _, err := unstructured.NestedStringSlice(all["Certificate x/machine-ui"], "spec", "dnsNames")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		what      string
+		got, want any
+	}{
+		{"arguments", first["args"], []any{
+			"--namespace=x", "--host-names=machine-ui.x.svc", "--v=2", "--max-users=5", "--allow-actions=true", "--host-names=a.example,b.example", "--cluster-name=blue", "--nodes=false", "--v=4",
+		}},
+		{"replicas", d["spec"].(map[string]any)["replicas"], float64(2)},
+		{"no token", pod["automountServiceAccountToken"], false},
+		{"volumes without the kubeconfig of the target", len(pod["volumes"].([]any)), 2},
+		{"names in the certificate", certificate, []string{"machine-ui.x.svc", "a.example", "b.example"}},
+	} {
+		if diff := cmp.Diff(row.want, row.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row.what, diff)
+		}
+	}
+	for key, o := range all {
+		for _, subject := range subjects(o) {
+			if subject == "machine-ui" {
+				t.Errorf("%s gives the page a right", key)
+			}
+		}
+	}
+}
+
+// subjects are the names that a binding is for.
+func subjects(o map[string]any) (out []any) {
+	list, _ := o["subjects"].([]any)
+	for _, s := range list {
+		out = append(out, s.(map[string]any)["name"])
+	}
+	return out
+}
+
 // TestBadValues: each error names the field.
 func TestBadValues(t *testing.T) {
 	for _, c := range []struct{ values, field string }{
@@ -355,6 +416,10 @@ func TestBadValues(t *testing.T) {
 		{"{target: {kubeconfigSecret: A_B}}", "/target/kubeconfigSecret"},
 		{"{target: {key: ''}}", "/target/key"},
 		{"{webhooks: {certificate: mine}}", "/webhooks/certificate"},
+		{"{ui: {certificate: own}}", "/ui/certificate"},
+		{"{ui: {hostNames: ['https://a.example']}}", "/ui/hostNames/0"},
+		{"{ui: {maxUsers: 0}}", "/ui/maxUsers"},
+		{"{ui: {clusterName: \"a\\n--allow-actions\"}}", "/ui/clusterName"},
 		{"{webhooks: {enabled: 'no'}}", "/webhooks/enabled"},
 		{"{metrics: {readers: [{name: a}]}}", "/metrics/readers/0"},
 		{"{monitoring: {serviceMonitors: true}, metrics: {enabled: false}}", "monitoring.serviceMonitors"},
@@ -393,7 +458,7 @@ func TestNotes(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}": "Instances are simulated", "{apis: [machine.sapcloud.io]}": "namespace millwright-system as declared", "{kubemark: {enabled: false}}": "There is no provider",
 		"{provider: {enabled: true}}": "rollout status deployment/machine-controller\n", "{crds: {keep: false}}": "CRDs go with it",
-		"{target: {kubeconfigSecret: there}}": "create secret generic there",
+		"{target: {kubeconfigSecret: there}}": "create secret generic there", "{ui: {enabled: true}}": "create secret tls machine-ui-cert", "{ui: {enabled: true, certificate: cert-manager}}": "kubectl create token NAME",
 	} {
 		r, err := render(t, namespace, text)
 		if err != nil {

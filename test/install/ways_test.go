@@ -23,6 +23,7 @@ func TestChart(t *testing.T) {
 	h.types(t, "helm test millwright -n millwright-system")
 	h.settle(t)
 	h.fleet(t)
+	h.serves(t)
 	h.rolls(t)
 	h.removed(t, "Helm")
 }

@@ -39,7 +39,7 @@ type browser struct {
 	complaints []string
 }
 
-func openBrowser(t *testing.T) *browser {
+func openBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -52,6 +52,7 @@ func openBrowser(t *testing.T) *browser {
 		t.Fatal("no Chromium on the PATH: install one, for instance Debian's package chromium")
 	}
 	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
+	o = append(o, more...)
 	alloc, end := chromedp.NewExecAllocator(t.Context(), o...)
 	t.Cleanup(end)
 	ctx, end := chromedp.NewContext(alloc)

@@ -28,7 +28,7 @@
 {{- else if and (eq $program "machine-controller-kubemark") (not (include "millwright.kubemark" .root)) -}}
 {{- else if and (eq $program "machine-controller") (eq $o.kind "ServiceMonitor") (not $v.provider.enabled) -}}
 {{- else if and (eq $program "machineset-controller") (has $o.kind (list "Deployment" "PodDisruptionBudget" "Service" "ServiceMonitor")) (not $openshift) -}}
-{{- else if and (eq $o.kind "Service") (not $v.metrics.enabled) -}}
+{{- else if and (eq $o.kind "Service") (ne $program "machine-ui") (not $v.metrics.enabled) -}}
 {{- else if and (eq $o.kind "NetworkPolicy") (not $v.networkPolicy.enabled) -}}
 {{- else }}true{{ end -}}
 {{- end }}
@@ -38,7 +38,7 @@
 {{- $o := .object -}}
 {{- $v := .root.Values -}}
 {{- if eq $o.kind "Deployment" -}}
-  {{- $of := get $v (get (dict "machine-controller-manager" "machineControllerManager" "machineset-controller" "machinesetController" "machine-controller-kubemark" "kubemark" "machine-controller" "provider") $o.metadata.name) -}}
+  {{- $of := get $v (get (dict "machine-controller-manager" "machineControllerManager" "machineset-controller" "machinesetController" "machine-controller-kubemark" "kubemark" "machine-controller" "provider" "machine-ui" "ui") $o.metadata.name) -}}
   {{- include "millwright.deployment" (dict "object" $o "root" .root "of" $of) -}}
 {{- else if and (eq $o.kind "CustomResourceDefinition") $v.crds.keep -}}
   {{- $_ := set $o.metadata "annotations" (merge (dict "helm.sh/resource-policy" "keep") ($o.metadata.annotations | default dict)) -}}
@@ -46,6 +46,8 @@
   {{- $_ := set $o.metadata "annotations" (merge (dict "cert-manager.io/inject-ca-from" (printf "%s/machine-api-operator-webhook" .root.Release.Namespace)) ($o.metadata.annotations | default dict)) -}}
 {{- else if and (eq $o.kind "ServiceAccount") (eq $o.metadata.name "machine-controller") $v.provider.enabled -}}
   {{- with $v.provider.serviceAccount.annotations }}{{ $_ := set $o.metadata "annotations" . }}{{ end -}}
+{{- else if and (eq $o.kind "Certificate") (eq $o.metadata.name "machine-ui") -}}
+  {{- $_ := set $o.spec "dnsNames" (concat $o.spec.dnsNames $v.ui.hostNames) -}}
 {{- else if eq $o.kind "PersistentVolumeClaim" -}}
   {{- $_ := set $o.spec.resources.requests "storage" $v.kubemark.storage.size -}}
   {{- with $v.kubemark.storage.className }}{{ $_ := set $o.spec "storageClassName" . }}{{ end -}}
@@ -76,15 +78,31 @@
   {{- else if hasPrefix "--v=" . }}{{ $args = append $args (printf "--v=%d" (int $of.logLevel)) -}}
   {{- else if not (and (hasPrefix "--metrics-secure" .) (not $v.metrics.enabled)) }}{{ $args = append $args . }}{{ end -}}
 {{- end -}}
-{{- if not $v.metrics.enabled }}{{ $args = append $args "--metrics-bind-address=0" }}{{ end -}}
+{{- if eq $name "machine-ui" }}{{ $args = concat $args (splitList "\n" (include "millwright.ui" .root | trim)) }}{{ end -}}
+{{- if and (ne $name "machine-ui") (not $v.metrics.enabled) }}{{ $args = append $args "--metrics-bind-address=0" }}{{ end -}}
 {{- if and (eq $name "machineset-controller") (not $v.webhooks.enabled) }}{{ $args = append $args "--webhook-enabled=false" }}{{ end -}}
-{{- with $v.target.kubeconfigSecret -}}
+{{- with ternary "" $v.target.kubeconfigSecret (eq $name "machine-ui") -}}
   {{- $args = concat $args (list "--control-kubeconfig=inClusterConfig" (printf "--target-kubeconfig=/etc/millwright/target/%s" $v.target.key)) -}}
   {{- $_ := set $pod "volumes" (append ($pod.volumes | default list) (dict "name" "target" "secret" (dict "secretName" .))) -}}
   {{- $_ := set $c "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "target" "mountPath" "/etc/millwright/target" "readOnly" true)) -}}
 {{- end -}}
 {{- $_ := set $c "args" (concat $args $of.args) -}}
 {{- if eq $name "machine-controller" }}{{ include "millwright.identity" (dict "template" .object.spec.template "of" $of) }}{{ end -}}
+{{- end }}
+
+{{/* Arguments of the page, one on a line. */}}
+{{- define "millwright.ui" -}}
+--max-users={{ int .Values.ui.maxUsers }}
+--allow-actions={{ .Values.ui.allowActions }}
+{{- with .Values.ui.hostNames }}
+--host-names={{ join "," . }}
+{{- end }}
+{{- with .Values.ui.clusterName }}
+--cluster-name={{ . }}
+{{- end }}
+{{- if .Values.target.kubeconfigSecret }}
+--nodes=false
+{{- end }}
 {{- end }}
 
 {{/* Gives pods of a .template what a cloud knows them by, by the values .of their program. The file is where secrets that were made for OpenShift have it. */}}

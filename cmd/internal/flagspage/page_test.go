@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/plugin"
 	"github.com/millwright-dev/millwright/internal/plugin/commands"
+	"github.com/millwright-dev/millwright/internal/plugin/uiserver"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/installation"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -51,6 +52,7 @@ func others() []programOf {
 		{"machine-api-operator", start.Command, ""},
 		{"termination-handler", handler.Command, ""},
 		{"installation-check", installation.Command, ""},
+		{"machine-ui", uiserver.Command, ""},
 		{"millwright", cli.Command, ""},
 		{"kubectl machine", looks, ""},
 	}

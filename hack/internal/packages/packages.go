@@ -38,6 +38,8 @@ func Build(root string) (map[string]string, error) {
 		"certificate.yaml": b.file("config/webhook/cert-manager/certificate.yaml"),
 
 		"disruption-budgets.yaml": b.kustomize("config/disruption-budgets"),
+		"ui.yaml":                 b.kustomize("config/ui"),
+		"ui-certificate.yaml":     b.file("config/ui/cert-manager/certificate.yaml"),
 	} {
 		all[chartFiles+name] = generated + text
 	}

@@ -4,6 +4,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/client-go/rest"
@@ -19,6 +20,8 @@ import (
 type Options struct {
 	// Control is the cluster with the machines, Target the one that they join; nil: the same.
 	Control, Target *rest.Config
+	// NoNodes says that the machines join a cluster that cannot be read.
+	NoNodes bool
 	// Namespace is the only one to follow; empty is all.
 	Namespace string
 	Clock     clock.Clock
@@ -35,6 +38,7 @@ type Fleet struct {
 	Control client.Client
 	Target  client.Reader
 	feed    *feed
+	readers []*reader
 }
 
 // Follow connects to the clusters and follows the fleet until ctx ends.
@@ -51,6 +55,9 @@ func Follow(ctx context.Context, o Options) (*Fleet, error) {
 		}
 	}
 	clusters := collect.Clusters{Control: control, Target: target}
+	if o.NoNodes {
+		clusters.Target = unreadable{}
+	}
 	f := newFeed(clusters, collect.Question{Namespace: o.Namespace}, o.Clock)
 	f.problems = func() []string { return append(control.problems(), target.problems()...) }
 	changed := func(c client.Object) {
@@ -60,21 +67,53 @@ func Follow(ctx context.Context, o Options) (*Fleet, error) {
 		}
 	}
 	inControl, inTarget := watchedKinds()
-	if target == control {
+	if target == control && !o.NoNodes {
 		inControl, inTarget = append(inControl, inTarget...), nil
 	}
 	budget := &v1alpha1.MachineDisruptionBudget{}
-	if err := control.watch(ctx, o.Namespace, changed, append(inControl, budget)...); err != nil {
+	if err := control.watch(ctx, changed, append(inControl, budget)...); err != nil {
 		return nil, err
 	}
 	f.limits.watched = control.has(budget)
 	if target != control {
-		if err := target.watch(ctx, "", changed, inTarget...); err != nil {
+		if err := target.watch(ctx, changed, inTarget...); err != nil {
 			return nil, err
 		}
 	}
 	go f.run(ctx)
-	return &Fleet{clusters, control.WithWatch, target.WithWatch, f}, nil
+	out := &Fleet{Clusters: clusters, Control: control.WithWatch, Target: target.WithWatch, feed: f, readers: []*reader{control}}
+	if target != control {
+		out.readers = append(out.readers, target)
+	}
+	if o.NoNodes {
+		out.Target = unreadable{}
+	}
+	return out, nil
+}
+
+// Outdated reports whether the user may now read other kinds than when the watches began.
+func (f *Fleet) Outdated(ctx context.Context) (bool, error) {
+	for _, r := range f.readers {
+		if changed, err := r.outdated(ctx); changed || err != nil {
+			return changed, err
+		}
+	}
+	return false, nil
+}
+
+// unreadable is a cluster that cannot be read.
+type unreadable struct{}
+
+var errUnreadable = errors.New("the machines join another cluster, which this page does not read")
+
+// Get implements [client.Reader].
+func (unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errUnreadable
+}
+
+// List implements [client.Reader].
+func (unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errUnreadable
 }
 
 // Subscribe returns a channel of changes, of which the first is the whole fleet. It is closed if its reader does not

@@ -41,7 +41,10 @@ type reader struct {
 	scheme  *runtime.Scheme
 	watches cache.Cache
 	watched map[schema.GroupVersionKind]bool
-	clock   clock.PassiveClock
+	// asked are all kinds to watch, with whether the user might read them, in this namespace.
+	asked     map[schema.GroupVersionKind]bool
+	namespace string
+	clock     clock.PassiveClock
 
 	mu sync.Mutex
 	// problem is the last failure of a watch, and when it happened.
@@ -78,7 +81,7 @@ func newReader(config *rest.Config, scheme *runtime.Scheme, namespace string, cl
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	r := &reader{WithWatch: live, scheme: scheme, watched: map[schema.GroupVersionKind]bool{}, clock: clk}
+	r := &reader{WithWatch: live, scheme: scheme, watched: map[schema.GroupVersionKind]bool{}, asked: map[schema.GroupVersionKind]bool{}, namespace: namespace, clock: clk}
 	o := cache.Options{Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(), DefaultWatchErrorHandler: r.failing}
 	if namespace != "" {
 		o.DefaultNamespaces = map[string]cache.Config{namespace: {}}
@@ -91,17 +94,17 @@ func newReader(config *rest.Config, scheme *runtime.Scheme, namespace string, cl
 
 // watch starts to watch the kinds that the cluster has and the user may read; changed is called for every change
 // of an object. A kind that the user may not read stays with the API server, whose refusal is a gap.
-func (r *reader) watch(ctx context.Context, namespace string, changed func(client.Object), kinds ...client.Object) error {
+func (r *reader) watch(ctx context.Context, changed func(client.Object), kinds ...client.Object) error {
 	go func() { _ = r.watches.Start(ctx) }()
 	for _, o := range kinds {
 		gvk, err := apiutil.GVKForObject(o, r.scheme)
 		if err != nil {
 			return fmt.Errorf("watch %T: %w", o, err)
 		}
-		if readable, err := r.readable(ctx, gvk, namespace); !readable || err != nil {
-			if err != nil {
-				return fmt.Errorf("list %s: %w", gvk.Kind, err)
-			}
+		if r.asked[gvk], err = r.readable(ctx, gvk); err != nil {
+			return fmt.Errorf("list %s: %w", gvk.Kind, err)
+		}
+		if !r.asked[gvk] {
 			continue
 		}
 		informer, err := r.watches.GetInformer(ctx, o)
@@ -120,14 +123,29 @@ func (r *reader) watch(ctx context.Context, namespace string, changed func(clien
 }
 
 // readable reports whether the cluster has the kind, and the user may list it. Any other failure may pass: it is an error.
-func (r *reader) readable(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (bool, error) {
+func (r *reader) readable(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	err := r.WithWatch.List(ctx, list, client.InNamespace(namespace), client.Limit(1))
+	err := r.WithWatch.List(ctx, list, client.InNamespace(r.namespace), client.Limit(1))
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// outdated reports whether the user may now read other kinds than when the watches began. API servers do not end a watch
+// when the user loses the right to it.
+func (r *reader) outdated(ctx context.Context) (bool, error) {
+	for gvk, before := range r.asked {
+		now, err := r.readable(ctx, gvk)
+		if err != nil {
+			return false, fmt.Errorf("list %s: %w", gvk.Kind, err)
+		}
+		if now != before {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func handler(changed func(client.Object)) toolscache.ResourceEventHandler {
@@ -144,7 +162,7 @@ func handler(changed func(client.Object)) toolscache.ResourceEventHandler {
 
 // Get reads one object.
 func (r *reader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if r.has(o) {
+	if r.has(o) && r.follows(key.Namespace) {
 		return r.watches.Get(ctx, key, o, opts...)
 	}
 	return r.WithWatch.Get(ctx, key, o, opts...)
@@ -155,10 +173,15 @@ func (r *reader) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 func (r *reader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)
-	if r.has(list) && o.FieldSelector == nil {
+	if r.has(list) && r.follows(o.Namespace) && o.FieldSelector == nil {
 		return r.watches.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
 	}
 	return r.WithWatch.List(ctx, list, opts...)
+}
+
+// follows reports whether the objects of a namespace are watched; of none: those of the cluster, or of all namespaces.
+func (r *reader) follows(namespace string) bool {
+	return r.namespace == "" || namespace == "" || namespace == r.namespace
 }
 
 func (r *reader) has(o runtime.Object) bool {

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"strings"
 )
 
 // codeHeader is the header of a request with the page's code.
@@ -48,9 +46,9 @@ const mostBody = 1 << 20
 
 // posts refuses requests with a body that the page did not send: those of another origin, and those of forms, which
 // browsers send to other sites without asking.
-func (c code) posts(next http.HandlerFunc) http.Handler {
-	return c.guard(func(w http.ResponseWriter, r *http.Request) {
-		if site := r.Header.Get("Sec-Fetch-Site"); r.Header.Get("Origin") != "http://"+r.Host || site != "" && site != "same-origin" {
+func (s Site) posts(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if site := r.Header.Get("Sec-Fetch-Site"); !s.origin(r) || site != "" && site != "same-origin" {
 			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
 			return
 		}
@@ -88,10 +86,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // harden refuses requests that name another host, which a page of another site sends after it has changed where
 // its own name leads, and sets the headers that confine the page.
-func harden(next http.Handler) http.Handler {
+func (s Site) harden(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !loopback(r.Host) {
-			http.Error(w, "unknown host: the page is served on this machine only", http.StatusForbidden)
+		if !s.known(r.Host) {
+			http.Error(w, s.unknown(), http.StatusForbidden)
 			return
 		}
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
@@ -107,15 +105,4 @@ func harden(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})
-}
-
-// loopback reports whether a Host header names this machine.
-func loopback(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.Trim(name, "[]")
-	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -16,7 +16,7 @@ const planTime = time.Minute
 // planner plans and makes changes, past the watches.
 func (s *Server) planner() changes.Planner {
 	return changes.Planner{
-		Control: s.fleet.Control, Target: s.fleet.Target, Apart: s.options.Target != nil, Clock: s.options.Clock,
+		Control: s.fleet.Control, Target: s.fleet.Target, Apart: s.options.Target != nil || s.options.NoNodes, Clock: s.options.Clock,
 		Namespace: cmp.Or(s.options.Namespace, s.options.Home), Drains: s.drains, Log: s.options.ActionLog,
 	}
 }

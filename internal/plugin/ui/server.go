@@ -8,11 +8,9 @@ package ui
 import (
 	"context"
 	"crypto/rand"
-	"embed"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"time"
@@ -20,9 +18,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/drains"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 )
-
-//go:embed assets
-var assets embed.FS
 
 // Options say what the page shows.
 type Options struct {
@@ -33,6 +28,10 @@ type Options struct {
 	Home string
 	// ActionLog gets a line for each action; nil: the page offers no actions.
 	ActionLog io.Writer
+	// Site is where the page is served.
+	Site Site
+	// User is the name of the user who has signed in; empty: the page has no users of its own.
+	User string
 }
 
 // Server serves the page.
@@ -75,28 +74,30 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// Handler serves the page, and the data that it shows.
+// Handler serves the page, and the data that it shows to the browser with the code.
 func (s *Server) Handler() http.Handler {
-	files, err := fs.Sub(assets, "assets")
-	if err != nil {
-		panic(err) // the folder is embedded
-	}
-	m := http.NewServeMux()
-	m.Handle("/", reading(http.FileServerFS(files)))
-	m.Handle("/api/", http.NotFoundHandler())
-	m.Handle("GET /api/about", s.code.guard(s.about))
-	m.Handle("GET /api/fleet", s.code.guard(s.changes))
-	m.Handle("GET /api/object", s.code.guard(s.object))
-	m.Handle("POST /api/plan", s.code.posts(s.plan))
-	if s.options.ActionLog != nil {
-		m.Handle("POST /api/action", s.code.posts(s.action))
-	}
-	return harden(m)
+	return s.options.Site.Pages(s.code.guard(s.Data().ServeHTTP))
 }
+
+// Data serves the data that the page shows. The caller decides who gets it.
+func (s *Server) Data() http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /api/about", s.about)
+	m.HandleFunc("GET /api/fleet", s.changes)
+	m.HandleFunc("GET /api/object", s.object)
+	m.Handle("POST /api/plan", s.options.Site.posts(s.plan))
+	if s.options.ActionLog != nil {
+		m.Handle("POST /api/action", s.options.Site.posts(s.action))
+	}
+	return m
+}
+
+// Outdated reports whether the user may read other kinds now than when the server began to watch them.
+func (s *Server) Outdated(ctx context.Context) (bool, error) { return s.fleet.Outdated(ctx) }
 
 func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(encoded(map[string]string{"cluster": s.options.Cluster, "namespace": s.options.Namespace}))
+	_, _ = w.Write(encoded(map[string]string{"cluster": s.options.Cluster, "namespace": s.options.Namespace, "user": s.options.User}))
 }
 
 // changes streams the fleet and its changes.

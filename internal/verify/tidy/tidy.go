@@ -113,7 +113,7 @@ func Load(root string) ([]*File, error) {
 
 // skipped reports whether a directory holds nothing that the rules are about.
 func skipped(name string) bool {
-	return slices.Contains([]string{".git", ".cache", "bin", "testdata"}, name)
+	return slices.Contains([]string{".git", ".cache", "bin", "testdata", "node_modules"}, name)
 }
 
 // Here finds the repository that the process works in.

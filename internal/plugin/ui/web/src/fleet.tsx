@@ -40,6 +40,13 @@ function owners(rows: Map<string, Row>): (r: Row) => string {
 
 const mostWrong = 12;
 
+// nothingWrong is the sentence about a fleet in which no trouble is known.
+function nothingWrong(objects: number, gaps: number): string {
+  if (gaps === 0) return "Nothing: all objects are in order or on their way.";
+  if (objects > 0) return "Nothing that is known, but some facts could not be read: see the list at the end.";
+  return "No object was found, and some could not be read: see the list at the end. You may need another namespace, or the right to read machines.";
+}
+
 // Wrong is what is wrong now, the worst first.
 function Wrong({ fleet, rows, now }: { fleet: Fleet; rows: Row[]; now: number }) {
   const [all, setAll] = useState(false);
@@ -48,7 +55,7 @@ function Wrong({ fleet, rows, now }: { fleet: Fleet; rows: Row[]; now: number })
   return (
     <section aria-labelledby="wrong">
       <h2 id="wrong">Wrong now {total > 0 && <span class="count">{total}</span>}</h2>
-      {total === 0 && <p class="fine">Nothing: all objects are in order or on their way.</p>}
+      {total === 0 && <p class="fine">{nothingWrong(rows.length, fleet.gaps.length)}</p>}
       {fleet.controllers.map((a) => <AnswerBox key={a.name} a={a} now={now} />)}
       <ul class="wrong">
         {troubles.slice(0, all ? undefined : mostWrong).map(({ row: r, more }) => (

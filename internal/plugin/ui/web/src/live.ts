@@ -1,9 +1,10 @@
 // Live data: streams of server-sent events, and the fleet that they add up to.
 
 import { useEffect, useState } from "preact/hooks";
+import { headers } from "./session";
 import type { Answer, BudgetRow, Change, Page, Row, Subject } from "./types";
 
-export interface Fleet { rows: Map<string, Row>; gaps: string[]; controllers: Answer[]; budgets: BudgetRow[]; at: string; live: boolean; loaded: boolean }
+export interface Fleet { rows: Map<string, Row>; gaps: string[]; controllers: Answer[]; budgets: BudgetRow[]; at: string; live: boolean; loaded: boolean; lost?: string }
 
 export const emptyFleet: Fleet = { rows: new Map(), gaps: [], controllers: [], budgets: [], at: "", live: false, loaded: false };
 
@@ -15,14 +16,16 @@ export function apply(f: Fleet, c: Change): Fleet {
   return { rows, gaps: c.gaps ?? [], controllers: c.controllers ?? [], budgets: c.budgets ?? [], at: c.at, live: true, loaded: true };
 }
 
-// The code of the printed address, in the storage of this origin: host and port.
-const codeKey = "millwright-code";
-const code = () => ({ "Millwright-Code": localStorage.getItem(codeKey) ?? "" });
-const ask = (address: string, signal?: AbortSignal): Promise<Response> => fetch(address, { headers: code(), ...(signal ? { signal } : {}) });
+const ask = (address: string, signal?: AbortSignal): Promise<Response> => fetch(address, { headers: headers(), ...(signal ? { signal } : {}) });
+
+// refusedTo is called when the server does not let this browser in any more.
+let refusedTo = () => {};
+export const onRefused = (f: () => void): void => { refusedTo = f; };
 
 // post sends a request with a body, and returns the answer. It throws what the server objects to.
 export async function post<T>(address: string, body: unknown): Promise<T> {
-  const answer = await fetch(address, { method: "POST", headers: { ...code(), "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  const answer = await fetch(address, { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  if (answer.status === 401) refusedTo();
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return (await answer.json()) as T;
 }
@@ -31,18 +34,21 @@ const again = 2000; // milliseconds until a stream that ended is opened again
 
 // listen follows a stream of server-sent events until the returned function is called. EventSource would not do: it
 // sends no headers.
-function listen<T>(address: string, got: (v: T) => void, lost: () => void): () => void {
+function listen<T>(address: string, got: (v: T) => void, lost: (why: string) => void): () => void {
   const end = new AbortController();
   const follow = async () => {
     while (!end.signal.aborted) {
+      let why = "";
       try {
         const answer = await ask(address, end.signal);
-        if (answer.ok && answer.body) await read(answer.body, (text) => got(JSON.parse(text) as T));
+        if (answer.status === 401) return refusedTo();
+        if (!answer.ok) why = (await answer.text()).trim();
+        else if (answer.body) await read(answer.body, (text) => got(JSON.parse(text) as T));
       } catch {
         // reported below, and tried again
       }
       if (end.signal.aborted) return;
-      lost();
+      lost(why);
       await new Promise((done) => setTimeout(done, again));
     }
   };
@@ -65,7 +71,7 @@ async function read(body: ReadableStream<Uint8Array>, got: (text: string) => voi
 
 export function useFleet(): Fleet {
   const [fleet, set] = useState<Fleet>(emptyFleet);
-  useEffect(() => listen<Change>("api/fleet", (c) => set((f) => apply(f, c)), () => set((f) => ({ ...f, live: false }))), []);
+  useEffect(() => listen<Change>("api/fleet", (c) => set((f) => apply(f, c)), (lost) => set((f) => ({ ...f, live: false, lost }))), []);
   return fleet;
 }
 
@@ -87,18 +93,4 @@ export function useNow(): number {
     return () => clearInterval(timer);
   }, []);
   return now;
-}
-
-// signIn keeps the code of the address, takes it out of the address, and returns why the server refuses it, if it does.
-export async function signIn(): Promise<string> {
-  const given = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (given) {
-    localStorage.setItem(codeKey, given);
-    history.replaceState(null, "", location.pathname);
-  }
-  const about = await ask("api/about");
-  if (!about.ok) return await about.text();
-  const { cluster } = (await about.json()) as { cluster: string };
-  document.title = cluster ? cluster + " · Millwright" : "Millwright";
-  return "";
 }

@@ -2,12 +2,13 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Banner } from "./budgets";
 import { FleetPage } from "./fleet";
-import { signIn, useFleet, useNow } from "./live";
+import { onRefused, useFleet, useNow } from "./live";
 import { ObjectPage } from "./object";
 import { PlanPage } from "./plan";
+import { enter, SignIn, Who, type About } from "./session";
 import { parseRoute } from "./view";
 
-function App() {
+function App({ about }: { about: About }) {
   const fleet = useFleet(), now = useNow();
   const [route, setRoute] = useState(parseRoute(location.hash));
   useEffect(() => {
@@ -19,7 +20,8 @@ function App() {
   return (
     <>
       <header><h1><a href="#/">{document.title}</a></h1><nav><a href="#/plan">Plan a change</a></nav>
-        <span role="status" class={fleet.live ? "live" : "lost"}>{fleet.live ? "live" : fleet.loaded ? "no connection; what is shown may be old" : "connecting"}</span>
+        <span role="status" class={fleet.live ? "live" : "lost"}>{fleet.live ? "live" : fleet.lost || (fleet.loaded ? "no connection; what is shown may be old" : "connecting")}</span>
+        {about.user && <Who about={about} changed={() => void open()} />}
       </header>
       <Banner budgets={fleet.budgets} now={now} />
       <main>
@@ -32,5 +34,20 @@ function App() {
 }
 
 const root = document.getElementById("app")!;
-const refused = (text: string) => render(<main><h1>Millwright</h1><p role="alert">{text}</p></main>, root);
-signIn().then((problem) => (problem ? refused(problem) : render(<App />, root)), (e: unknown) => refused(String(e)));
+
+let opened = 0;
+
+// open shows the page from the beginning, or asks for what lets this browser in.
+async function open() {
+  try {
+    const entry = await enter();
+    if ("about" in entry) render(<App key={++opened} about={entry.about} />, root);
+    else if (entry.token) render(<SignIn refused={entry.refused} entered={() => void open()} />, root);
+    else render(<main><h1>Millwright</h1><p role="alert">{entry.refused}</p></main>, root);
+  } catch (e) {
+    render(<main><h1>Millwright</h1><p role="alert">{String(e)}</p></main>, root);
+  }
+}
+
+onRefused(() => void open());
+void open();

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apply, emptyFleet } from "./live";
+import { bearer } from "./session";
 import type { RolledSet, Row, Sample, State } from "./types";
 import { begin, budgetAddress, columns, fleetAddress, grouped, keyOf, matches, merged, nested, objectAddress, parseKey, parseRoute, planAddress, segments, since, troublesOf, until, waitsFor } from "./view";
 
@@ -139,4 +140,8 @@ test("the rollout begins a little before its new set, and not before the first s
   assert.equal(begin("everything", [first], sets, noon), noon - 9_000_000);
   assert.equal(begin("10 minutes", [first], sets, noon), noon - 600_000);
   assert.equal(begin("rollout", [], [], noon), noon - 60_000);
+});
+
+test("a pasted token may have the scheme and spaces around it", () => {
+  for (const pasted of ["a.b.c", " a.b.c\n", "Bearer a.b.c", "bearer  a.b.c "]) assert.equal(bearer(pasted), "a.b.c", pasted);
 });
