@@ -104,6 +104,9 @@ func (w *World) converge(statement string, remains func() string, intervene func
 // [World.watchPermanentFault] judges how often.
 func (w *World) mostRounds() int {
 	most := 5000 + 20*w.profile.many
+	if w.profile.limitsDisruptions {
+		most += int(patience / dueEvery)
+	}
 	if w.profile.permanent != "" {
 		most *= int(patience / time.Hour)
 	}

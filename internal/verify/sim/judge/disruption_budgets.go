@@ -56,13 +56,14 @@ func (j Disruptions) NodeClosed(p *Pass, old, now *corev1.Node) {
 		return
 	}
 	if m, there := j.machineOn(now.Name); there {
-		j.disrupted(p, m, "node "+now.Name+" was cordoned")
+		j.disrupted(p, m, now, "node "+now.Name+" was cordoned")
 	}
 }
 
-// disrupted judges that the drain of a deleted machine continues. A drain that began before a budget selected the machine needs no permit of it.
-func (j Disruptions) disrupted(p *Pass, m machine, what string) {
-	if deletedSince(m).IsZero() || j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
+// disrupted judges that the drain of a deleted machine continues. A drain that began before a budget selected the machine needs no permit of
+// it. Nor does the drain of a node that joined after the deletion, whose instance may already be terminating.
+func (j Disruptions) disrupted(p *Pass, m machine, n *corev1.Node, what string) {
+	if n == nil || !n.CreationTimestamp.Time.Before(deletedSince(m).Truncate(time.Second)) || deletedSince(m).IsZero() || j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
 		return
 	}
 	for _, o := range j.All(&v1alpha1.MachineDisruptionBudget{}) {
@@ -84,16 +85,28 @@ func (j Disruptions) PermitsWritten(p *Pass, old, now *v1alpha1.MachineDisruptio
 			continue
 		}
 		m, there := find(j.machines(), d.UID)
-		if !there || !j.governs(old, m) || j.ever(d.UID, p, atBegin, func(m machine) bool { return m.hurried }) {
+		if n := j.node(m.node); !there || n == nil || !n.CreationTimestamp.Time.Before(deletedSince(m).Truncate(time.Second)) || !j.governs(old, m) || j.ever(d.UID, p, atBegin, func(m machine) bool { return m.hurried }) {
 			continue
 		}
 		j.judgePermit(old, d)
 	}
 	for _, d := range old.Status.Disruptions {
-		if m, there := find(j.machines(), d.UID); there && !permits(now, d.UID) && j.held(m) && !deletedSince(m).IsZero() && j.governs(old, m) {
+		if m, there := find(j.machines(), d.UID); there && !permits(now, d.UID) && j.held(m) && !deletedSince(m).IsZero() && j.permitted(old, m) {
 			j.Broken(BudgetPermits, "disruption budget %s lost the permit of machine %s, which is being deleted", old.Name, d.Name)
 		}
 	}
+}
+
+// permitted reports whether all budgets that govern m permit its disruption, and old does: a machine gives a permit back if another budget
+// refuses.
+func (j Disruptions) permitted(old *v1alpha1.MachineDisruptionBudget, m machine) bool {
+	for _, o := range j.All(old) {
+		b := o.(*v1alpha1.MachineDisruptionBudget)
+		if b.UID != old.UID && !permits(b, m.GetUID()) {
+			return false
+		}
+	}
+	return j.governs(old, m)
 }
 
 // judgePermit judges the permit of a deletion that has not begun.

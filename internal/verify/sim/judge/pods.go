@@ -53,7 +53,7 @@ func (j *Judge) PodLeaves(p *Pass, old, now client.Object, forced bool) {
 		if j.always(m.GetUID(), p, atBegin, func(m machine) bool { return m.GetDeletionTimestamp() != nil && m.preDrain && !m.drained }) {
 			j.Broken(HooksHonoured, "pod %s was removed from node %s in spite of a pre-drain hook", pod.Name, pod.Spec.NodeName)
 		}
-		Disruptions{j}.disrupted(p, m, "pod "+pod.Name+" was removed from its node")
+		Disruptions{j}.disrupted(p, m, j.node(pod.Spec.NodeName), "pod "+pod.Name+" was removed from its node")
 		if forced && !j.mayForce(p, m, pod) {
 			j.Broken(ForceInTime, "pod %s was removed by force from node %s %v after machine %s was deleted", pod.Name, pod.Spec.NodeName, j.Now().Sub(deletedSince(m)), m.GetName())
 		}
