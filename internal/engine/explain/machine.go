@@ -369,7 +369,7 @@ func (q *input) words() []string {
 	}
 	since := lasting(q.now, q.View.StageSince)
 	return []string{
-		"age", span(q.now.Sub(q.View.Created)), "limit", limit, "update", update, "class", class, "credentials", secret, "secret", strings.Join(q.Made.Absent, " and "), "node", node, "owner", q.Owner,
+		"age", span(q.now.Sub(q.View.Created)), "limit", limit, "retry", span(max(q.Policy.Delays.Transient, q.Policy.Delays.Other)), "late retry", span(q.Policy.Delays.Exhausted), "update", update, "class", class, "credentials", secret, "secret", strings.Join(q.Made.Absent, " and "), "node", node, "owner", q.Owner,
 		"since", since, "stopped", q.Stopped, "joining", span(q.now.Sub(q.joiningSince())), "unwell", since, "failed", "", "health", "", "controller", machineController,
 		"ready", lasting(q.now, ready(q.Node).LastTransitionTime.Time), "going", q.going(), "pods", fmt.Sprint(len(q.Pods)), "left", "a moment",
 	}

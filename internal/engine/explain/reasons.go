@@ -37,11 +37,14 @@ const (
 	noInstance = "has no instance after {age}{limit}: "
 	unready    = "is not ready: its instance runs, "
 	updating   = "is being updated in place: "
-	retried    = "; the controller tries again by itself"
-	atWork     = "make sure that a {controller} runs, holds its lease, and serves the API {api} and the namespace {namespace}"
-	look       = "look at the node: `kubectl describe node {node}`"
-	stopped    = "find out what stopped the instance"
-	fixAll     = "fix the cause in the provider spec, class or boot data"
+	retried    = "; the controller tries again within {retry}"
+	// retriedLate is for quota and capacity, retriedSet for sets and deployments.
+	retriedLate = "; the controller tries again within {late retry}"
+	retriedSet  = "; the controller tries again by itself"
+	atWork      = "make sure that a {controller} runs, holds its lease, and serves the API {api} and the namespace {namespace}"
+	look        = "look at the node: `kubectl describe node {node}`"
+	stopped     = "find out what stopped the instance"
+	fixAll      = "fix the cause in the provider spec, class or boot data"
 )
 
 // refusals are the reasons of machines without an instance, by the kind of the failure.
@@ -77,9 +80,9 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonNoInstance):                     {Progressing, "is being created: it has no instance yet after {age}{limit}", wait, true},
 	word(lifecycle.ReasonRetry):                          {Degraded, noInstance + "every attempt to create one has failed", "fix the named cause" + retried, false},
 	word(lifecycle.ReasonCreateFailed):                   {Degraded, noInstance + "every attempt to create one has failed", "fix the named cause" + retried, false},
-	word(lifecycle.ReasonCreateFailed) + "/" + exhausted: {Degraded, noInstance + "every attempt to create one has failed", "raise the quota, or use another type or zone" + retried, false},
+	word(lifecycle.ReasonCreateFailed) + "/" + exhausted: {Degraded, noInstance + "every attempt to create one has failed", "raise the quota, or use another type or zone" + retriedLate, false},
 	word(lifecycle.ReasonCreateFailed) + "/" + denied:    {Degraded, noInstance + "every attempt to create one has failed", "renew the credentials in {credentials}, or grant them the named permission" + retried, false},
-	refusals[provider.Exhausted]:                         {Degraded, noInstance + "quota or capacity of the infrastructure is used up", "raise the quota, or use another type or zone" + retried, true},
+	refusals[provider.Exhausted]:                         {Degraded, noInstance + "quota or capacity of the infrastructure is used up", "raise the quota, or use another type or zone" + retriedLate, true},
 	refusals[provider.Invalid]:                           {Degraded, noInstance + "the infrastructure refuses its provider spec", "correct the named field of {class}", false},
 	refusals[provider.Denied]:                            {Degraded, noInstance + "the infrastructure denies its credentials", "renew the credentials in {credentials}, or grant them the named permission" + retried, false},
 	refusals[provider.Conflict]:                          {Degraded, noInstance + "another operation is in progress at the infrastructure", "wait: the controller tries again by itself", true},
@@ -204,10 +207,10 @@ var reasons = map[string]advice{
 	rolledByHand:                   {Waiting, "waits for a user to choose the next machines of its rollout: {rolled}", "delete machines of the old template: each is replaced by a machine of the new template", false},
 	rolledByHand + "/InPlace":      {Waiting, "waits for a user to choose the next machines of its rollout: {rolled}", "select the next nodes with the label selected-for-update", false},
 	word(rollout.IsPaused):         {Waiting, "is paused: {rolled}, {available} are available", "to continue the rollout, set spec.paused to false; while the deployment is paused, it can be scaled, but replaces no machines", false},
-	"ReplicaFailure":               {Degraded, "cannot create or delete its machines: {count}", "fix the named cause" + retried, false},
-	"ReplicaFailure/Quota":         {Degraded, "cannot create its machines: {count}", "raise resource quota {refuser} of namespace {namespace}, or delete objects that it counts" + retried, false},
-	"ReplicaFailure/Webhook":       {Degraded, "cannot create or delete its machines: {count}", "make sure that the service behind admission webhook {refuser} answers" + retried, false},
-	"ReplicaFailure/Denied":        {Degraded, "cannot create or delete its machines: {count}", "change the value that admission webhook {refuser} refuses, or the rules of that webhook" + retried, false},
+	"ReplicaFailure":               {Degraded, "cannot create or delete its machines: {count}", "fix the named cause" + retriedSet, false},
+	"ReplicaFailure/Quota":         {Degraded, "cannot create its machines: {count}", "raise resource quota {refuser} of namespace {namespace}, or delete objects that it counts" + retriedSet, false},
+	"ReplicaFailure/Webhook":       {Degraded, "cannot create or delete its machines: {count}", "make sure that the service behind admission webhook {refuser} answers" + retriedSet, false},
+	"ReplicaFailure/Denied":        {Degraded, "cannot create or delete its machines: {count}", "change the value that admission webhook {refuser} refuses, or the rules of that webhook" + retriedSet, false},
 	word(rollout.DeadlineExceeded): {Degraded, "makes no progress with its rollout: {rolled}", "fix the named cause; the rollout then continues by itself", false},
 
 	word(rollout.DeadlineExceeded) + "/Member": {Degraded, "makes no progress with its rollout: {rolled}", "{member next}", false},

@@ -105,7 +105,7 @@ func made() []row {
 			in: &broken{ask: machineX, reason: "Failed", names: []string{"AWSMachineProviderConfig", "template"}, objects: list(openshiftSet(1, 1, 0), refusedO(`spec.providerSpec.value.kind: "AWSMachineProviderConfig" is not "KubemarkMachineProviderConfig"`))},
 		},
 		{
-			number: "5, 6", what: "missing secret",
+			number: "5, 6", what: "missing secret", apart: "each API has its own pauses between attempts",
 			in: &broken{ask: machineX, reason: "SecretMissing", names: []string{"create secret blue/nope"}, objects: list(
 				uncreatedO("Unknown", "ErrorCheckingProvider", `Failed to check if machine exists: spec.providerSpec.value.credentialsSecret.name: read secret blue/nope: secrets "nope" not found`, `{"credentialsSecret":{"name":"nope"}}`))},
 			too: &broken{ask: machineY, reason: "SecretMissing", names: []string{"create secret blue/nope"}, objects: list(withSecret("nope"),

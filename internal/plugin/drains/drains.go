@@ -151,6 +151,18 @@ func (m *Manager) Of(machine types.UID) *Progress {
 	return &p
 }
 
+// Any reports whether any drain is underway.
+func (m *Manager) Any() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.all {
+		if !r.progress.State.Over() {
+			return true
+		}
+	}
+	return false
+}
+
 // Underway reports whether the drain of a machine is underway.
 func (m *Manager) Underway(machine types.UID) bool {
 	p := m.Of(machine)

@@ -241,3 +241,20 @@ func TestManager(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 }
+
+// TestAny: a server that drains a node must not end.
+func TestAny(t *testing.T) {
+	w := newWorld(t)
+	r := w.started(t)
+	m := r.manager
+	if m.Any() {
+		t.Error("a drain is underway before any begins")
+	}
+	m.all[r.Machine.GetUID()] = r
+	if !m.Any() {
+		t.Error("the drain is not underway")
+	}
+	if r.set(Progress{State: Ended}); m.Any() {
+		t.Error("the drain has ended, and is underway")
+	}
+}

@@ -17,7 +17,7 @@ const planTime = time.Minute
 func (s *Server) planner() changes.Planner {
 	return changes.Planner{
 		Control: s.fleet.Control, Target: s.fleet.Target, Apart: s.options.Target != nil || s.options.NoNodes, Clock: s.options.Clock,
-		Namespace: cmp.Or(s.options.Namespace, s.options.Home), Drains: s.drains, Log: s.options.ActionLog,
+		Namespace: cmp.Or(s.options.Namespace, s.options.Home), User: s.options.User, Drains: s.drains, Log: s.options.ActionLog,
 	}
 }
 

@@ -100,6 +100,9 @@ func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(encoded(map[string]string{"cluster": s.options.Cluster, "namespace": s.options.Namespace, "user": s.options.User}))
 }
 
+// Busy reports whether the server drains a node, as a user ordered: it must not end then.
+func (s *Server) Busy() bool { return s != nil && s.drains.Any() }
+
 // changes streams the fleet and its changes.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	changes, end := s.fleet.Subscribe()

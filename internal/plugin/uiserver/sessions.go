@@ -163,7 +163,7 @@ func (s *sessions) begin(k key, user, token string) (*session, error) {
 	return s.opened(one)
 }
 
-// room ends a session that has no open request if there are too many. It returns an error if none can be ended.
+// room ends a session that is not in use if there are too many. It returns an error if none can be ended.
 func (s *sessions) room(user string) error {
 	own, idle, idleOwn := 0, (*session)(nil), (*session)(nil)
 	for _, one := range s.all {
@@ -186,9 +186,22 @@ func (s *sessions) room(user string) error {
 	return nil
 }
 
+// inUse reports whether the session has an open request, or drains a node.
+func (one *session) inUse() bool {
+	if one.open > 0 {
+		return true
+	}
+	select {
+	case <-one.started:
+		return one.page.Busy()
+	default:
+		return false
+	}
+}
+
 // longestIdle is the one of two sessions that has been without requests for longer; nil if both have some.
 func longestIdle(a, b *session) *session {
-	if b.open > 0 || a != nil && a.used.Before(b.used) {
+	if b.inUse() || a != nil && a.used.Before(b.used) {
 		return a
 	}
 	return b
@@ -273,11 +286,11 @@ func (s *sessions) watch(one *session, token string) {
 	}
 }
 
-// idle ends the session if it has had no request for a while.
+// idle ends the session if it has had no request for a while and drains no node.
 func (s *sessions) idle(one *session, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one.open > 0 || now.Sub(one.used) < idleTime {
+	if one.inUse() || now.Sub(one.used) < idleTime {
 		return false
 	}
 	s.remove(one, errIdle)

@@ -198,7 +198,7 @@ func (w *World) waitOutDelays() {
 	if w.profile.repaired || w.hasOldChecks() || w.hasRemediationRequests() {
 		long += repairsEvery // the external controller may restart a machine again that was annotated before its node was ready
 	}
-	if w.profile.denials {
+	if w.profile.denials || w.profile.outages {
 		long += 30 * time.Minute // a pass records the target's identity, which it could not read before
 	}
 	if w.hasRemediationRequests() {

@@ -185,8 +185,12 @@ func ofUID(patch []byte, uid types.UID) ([]byte, error) {
 // user is the user for whom the API server takes this program.
 func (p Planner) user(ctx context.Context) string {
 	review := &authenticationv1.SelfSubjectReview{}
-	if err := p.Control.Create(ctx, review); err != nil {
+	name := p.User
+	if err := p.Control.Create(ctx, review); err == nil {
+		name = review.Status.UserInfo.Username
+	}
+	if name == "" {
 		return "a user whose name the API server does not say"
 	}
-	return fmt.Sprintf("%q", review.Status.UserInfo.Username)
+	return fmt.Sprintf("%q", name)
 }

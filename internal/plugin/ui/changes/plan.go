@@ -67,6 +67,8 @@ type Planner struct {
 	Clock   clock.PassiveClock
 	// Namespace is the namespace of objects in manifests that name none; empty: such objects are refused.
 	Namespace string
+	// User is the name of the user who has signed in; empty if that is unknown.
+	User string
 	// Drains has the drains of nodes, Log gets a line for each action.
 	Drains *drains.Manager
 	Log    io.Writer

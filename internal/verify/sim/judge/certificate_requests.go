@@ -43,7 +43,10 @@ func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 		return (i.ID == r.Annotations[Sender] || !named) && i.NodeName == name && (serving || !j.others(i) && j.stays(i, p))
 	}
 	all := j.Instances()
-	at := slices.IndexFunc(all, fits)
+	at := slices.IndexFunc(all, func(i Instance) bool { return fits(i) && i.Exists(j.Now()) })
+	if at < 0 { // it has ended since; another instance may have got its name
+		at = slices.IndexFunc(all, fits)
+	}
 	if at < 0 {
 		j.Broken(CertOwn, "%s of instance %s, for node %s", r.Name, r.Annotations[Sender], name)
 		return
