@@ -36,6 +36,7 @@ type Facts struct {
 var Providers = []string{
 	"KubemarkMachineProviderConfig", "kubemark",
 	"AWSMachineProviderConfig", "AWS",
+	"AlibabaCloudMachineProviderConfig", "Alicloud",
 	"AzureMachineProviderSpec", "Azure",
 	"GCPMachineProviderSpec", "GCP",
 	"LibvirtMachineProviderConfig", "libvirt",

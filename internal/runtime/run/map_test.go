@@ -42,7 +42,7 @@ func TestMapOfProcesses(t *testing.T) {
 			t.Errorf("%s is %s, and the page does not say so", what, text)
 		}
 	}
-	some := []string{"controllers", "webhook-enabled", "webhook-port"} // of one program only
+	some := []string{"controllers", "webhook-enabled", "webhook-port", "bind-address"} // of one program only
 	for _, found := range regexp.MustCompile(`--([a-z][a-z-]*)`).FindAllStringSubmatch(page, -1) {
 		if name := found[1]; fs.Lookup(name) == nil && !slices.Contains(some, name) {
 			t.Errorf("the page names the flag --%s, which no controller process has", name)

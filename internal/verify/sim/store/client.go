@@ -87,8 +87,12 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 }
 
 // List implements client.Reader.
-func (c *Client) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	c.shows(c.Views[c.Store.kinds.of(list)].list(list, listOptions(opts))...)
+func (c *Client) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	v := c.Views[c.Store.kinds.of(list)]
+	if v == nil { // no view has the kind
+		return Live{Store: c.Store, Gate: c.Gate}.List(ctx, list, opts...)
+	}
+	c.shows(v.list(list, listOptions(opts))...)
 	return nil
 }
 
