@@ -194,7 +194,7 @@ func TestPreflight(t *testing.T) {
 	if got := reasons(report); !slices.Equal(got, []string{preflight.ReasonProvider, preflight.ReasonProvider, preflight.ReasonField}) {
 		t.Errorf("without a held lease, the obstacles are %v", got)
 	}
-	if report := p.report(t, 1, "--api", "gardener", "--serves", "Alicloud"); len(report.Blocks) != 1 || report.Blocks[0].Reason != preflight.ReasonField {
+	if report := p.report(t, 1, "--api", "gardener", "--serves", "Hetzner"); len(report.Blocks) != 1 || report.Blocks[0].Reason != preflight.ReasonField {
 		t.Errorf("with a provider of one's own, %+v stands in the way of one API", report.Blocks)
 	}
 	if report := p.report(t, 0, "-n", "quiet"); !report.Ready || !report.Quiet || len(report.Objects) != 3 {
