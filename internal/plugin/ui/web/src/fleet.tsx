@@ -74,6 +74,7 @@ function Wrong({ fleet, rows, now }: { fleet: Fleet; rows: Row[]; now: number })
 }
 
 function Tools({ view, machines, shown }: { view: View; machines: Row[]; shown: number }) {
+  const [typed, setTyped] = useState<string | null>(null); // the field keeps its text while it has the focus: the address follows later
   const counts = new Map<State, number>();
   for (const r of machines) counts.set(r.state, (counts.get(r.state) ?? 0) + 1);
   const go = (v: Partial<View>) => location.replace(fleetAddress({ ...view, ...v }));
@@ -81,8 +82,8 @@ function Tools({ view, machines, shown }: { view: View; machines: Row[]; shown: 
   return (
     <section class="tools" aria-label="search and filters">
       <h2>Machines <span class="count" data-testid="shown">{shown === machines.length ? shown : `${shown} of ${machines.length}`}</span></h2>
-      <label>Search <input type="search" value={view.text} placeholder="name, node, reason, zone:b, state:failed"
-        onInput={(e) => go({ text: e.currentTarget.value })} /></label>
+      <label>Search <input type="search" value={typed ?? view.text} placeholder="name, node, reason, zone:b, state:failed"
+        onInput={(e) => { setTyped(e.currentTarget.value); go({ text: e.currentTarget.value }); }} onBlur={() => setTyped(null)} /></label>
       <label>By <select value={view.by} onChange={(e) => go({ by: e.currentTarget.value as Dimension })}>
         {dimensions.map((d) => <option key={d}>{d}</option>)}
       </select></label>
@@ -91,6 +92,7 @@ function Tools({ view, machines, shown }: { view: View; machines: Row[]; shown: 
           <button type="button" key={s} aria-pressed={view.states.includes(s)} onClick={() => toggle(s)}><StateMark state={s} /> {counts.get(s)}</button>
         ))}
       </div>
+      {shown === 0 && machines.length > 0 && <p role="status">No machine matches the search and the chosen states. The search finds words in the columns of the table.</p>}
     </section>
   );
 }
