@@ -34,9 +34,10 @@ const disruptionSource = widerSource + 0xb4d6e7
 
 func (d *disruptionProfile) draw(r *rand.Rand) { d.limitsDisruptions = r.IntN(5) == 0 }
 
-// settleDisruptions removes budgets from worlds that lose the permits of machines, and from worlds of hundreds of machines.
+// settleDisruptions removes budgets from worlds that lose the permits of machines, from worlds of hundreds of machines, and from worlds with
+// a permanent fault: a process that crashes at a write would write the status of a budget, crash and start again without a pause.
 func (c *profile) settleDisruptions() {
-	if c.restores || c.versions || c.losesAllObjects || c.ends > 0 || c.many > 0 {
+	if c.restores || c.versions || c.losesAllObjects || c.ends > 0 || c.many > 0 || c.permanent != "" {
 		c.limitsDisruptions = false
 	}
 }

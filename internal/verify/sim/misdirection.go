@@ -61,6 +61,7 @@ func (c *profile) settle() {
 	c.settleNamespaceDeletion()
 	c.settleRecreation()
 	c.settleHollow()
+	c.settleDisruptions()
 	if c.scopes || c.edits || c.accounts || c.blank || c.neighbours {
 		c.trouble = max(c.trouble, 4)
 	}
