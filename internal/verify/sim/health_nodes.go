@@ -213,8 +213,8 @@ func (w *World) endNodeFaults() {
 
 // mayStaySilent reports whether a kubelet may stay silent: no controller replaces its machine or removes its
 // instance. A kubelet does not join if its machine is being deleted or lost and the instance cannot be removed: no
-// controller approves its certificate. It does not join either if its machine has failed before: its token is deleted, and no
-// controller approves its certificate.
+// controller approves its certificate. It does not join either if its machine failed before it knew of the
+// instance: no controller asks for that instance again, and so none learns its node name.
 func (w *World) mayStaySilent(k *kubelet) bool {
 	m, failed := w.machineOf(w.uidOf(k.on)), k.failure.forGood && !w.now.Before(k.stalled)
 	switch {
@@ -225,5 +225,6 @@ func (w *World) mayStaySilent(k *kubelet) bool {
 	case w.hopelessInstance(k.on):
 		return true
 	}
-	return (failed || !k.joined) && w.judge.GivenUp(m)
+	unknown := w.profile.certified && !k.joined && !w.known(k.on)
+	return (failed || unknown) && w.judge.GivenUp(m)
 }
