@@ -63,8 +63,8 @@ func TestBlocks(t *testing.T) {
 		{"a required CRD is missing", sound(func(f *preflight.Facts) { f.Definitions[1].Needed = true }), preflight.ReasonMissing, "no CRD deployments.a"},
 		{"a newer version beside Millwright's", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2", "v1"} }), "", ""},
 		{"a newer version instead of Millwright's", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2"} }), preflight.ReasonVersion, "serves v2 and not v1"},
-		{"an infrastructure without a provider", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" })), preflight.ReasonProvider, `no provider of Millwright serves "Alicloud"`},
-		{"an infrastructure of another provider", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" }), func(f *preflight.Facts) { f.Served = []string{"alicloud"} }), "", ""},
+		{"an infrastructure without a provider", sound(object(func(o *preflight.Object) { o.Infrastructure = "Hetzner" })), preflight.ReasonProvider, `no provider of Millwright serves "Hetzner"`},
+		{"an infrastructure of another provider", sound(object(func(o *preflight.Object) { o.Infrastructure = "Hetzner" }), func(f *preflight.Facts) { f.Served = []string{"hetzner"} }), "", ""},
 		{"an object without an infrastructure: the provider judges it", sound(object(func(o *preflight.Object) { o.Infrastructure = "" })), "", ""},
 		{"a field of a later version", sound(object(func(o *preflight.Object) { o.Unknown = []string{"spec.warp"} })), preflight.ReasonField, "spec.warp"},
 		{"another API manages the object", sound(object(func(o *preflight.Object) { o.Authority = "ClusterAPI" })), preflight.ReasonAuthority, "ClusterAPI is in charge"},
@@ -138,9 +138,9 @@ func TestUnder(t *testing.T) {
 
 // TestTextFits: the text has at most 80 columns, names some of many objects, and counts the others.
 func TestTextFits(t *testing.T) {
-	f := sound(lease("host", 5*time.Second, time.Minute), object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" }))
+	f := sound(lease("host", 5*time.Second, time.Minute), object(func(o *preflight.Object) { o.Infrastructure = "Hetzner" }))
 	for range 40 {
-		f.Objects = append(f.Objects, preflight.Object{Answer: answer("mill-worker-europe-west1-b", explain.Degraded, "waits for something that takes long and says so at length"), Infrastructure: "Alicloud"})
+		f.Objects = append(f.Objects, preflight.Object{Answer: answer("mill-worker-europe-west1-b", explain.Degraded, "waits for something that takes long and says so at length"), Infrastructure: "Hetzner"})
 	}
 	f.Asked = false
 	text := preflight.Judge(now, f).Text()
