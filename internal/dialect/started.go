@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -32,12 +33,22 @@ func StartedStep(conditionType string) lifecycle.DeletionStep {
 // listed then, and its termination requested. Whether it is still listed is another question.
 const SeenReason = "InstanceListed"
 
-// StartedReason returns the reason of the condition for b; may be empty.
+// StartedReason returns the reason of the condition for b; may be empty. That of a wait for disruption budgets is the cause of
+// the disruption.
 func StartedReason(b lifecycle.StartedStep) string {
 	if b.Seen {
 		return SeenReason
 	}
-	return ""
+	return string(b.Cause)
+}
+
+// StartedBy returns the step that a condition records: the inverse of [StartedReason].
+func StartedBy(step lifecycle.DeletionStep, reason string, since time.Time) lifecycle.StartedStep {
+	b := lifecycle.StartedStep{Step: step, At: since, Seen: reason == SeenReason}
+	if cause := v1alpha1.DisruptionReason(reason); step == lifecycle.DeletionBudget && slices.Contains(v1alpha1.DisruptionReasons, cause) {
+		b.Cause = cause
+	}
+	return b
 }
 
 // StartedIn returns the steps of a deletion that conditions record, in order, given the type, reason and
@@ -47,7 +58,7 @@ func StartedIn[C any](conditions []C, deleted time.Time, read func(*C) (kind, re
 		for i := range conditions {
 			if kind, reason, since := read(&conditions[i]); StartedStep(kind) == step {
 				if !since.Before(deleted) {
-					out = append(out, lifecycle.StartedStep{Step: step, At: since, Seen: reason == SeenReason})
+					out = append(out, StartedBy(step, reason, since))
 				}
 				break
 			}

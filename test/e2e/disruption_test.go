@@ -275,8 +275,8 @@ func (g *governedFleet) oneAtATime(seen *permits) {
 			calm = 0
 		}
 	}
-	// The deletion by the smaller set counts as manual since the set created other machines: it looks replaced.
-	if _, causes, _ := seen.now(); !slices.Equal(slices.DeleteFunc(causes, func(c string) bool { return c == "ScaleDown" }), []string{"Manual", "Remediation", "Rollout"}) {
+	// The set that was scaled down has replaced other machines since. The cause that was recorded during the stop still counts.
+	if _, causes, _ := seen.now(); !slices.Equal(causes, []string{"Manual", "Remediation", "Rollout", "ScaleDown"}) {
 		g.Errorf("the permits had the causes %q", causes)
 	}
 }

@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -174,6 +177,37 @@ func (h *installation) settle(t *testing.T) {
 	}
 }
 
+// pod returns a Pod that runs and is not being deleted. The kubelet reports a Pod as Running until all of its containers have
+// ended, so a deleted Deployment leaves such Pods for a while.
+func (h *installation) pod(t *testing.T, selector string) corev1.Pod {
+	t.Helper()
+	var pods corev1.PodList
+	if err := json.Unmarshal([]byte(h.must(t, "-n", h.namespace, "get", "pods", "-l", selector, "--field-selector=status.phase=Running", "-o", "json")), &pods); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pods.Items {
+		if p.DeletionTimestamp == nil && p.Status.PodIP != "" {
+			return p
+		}
+	}
+	t.Fatalf("no Pod with %s runs", selector)
+	return corev1.Pod{}
+}
+
+// portOf returns the number of a container's port.
+func portOf(t *testing.T, pod corev1.Pod, name string) string {
+	t.Helper()
+	for _, c := range pod.Spec.Containers {
+		for _, p := range c.Ports {
+			if p.Name == name {
+				return strconv.Itoa(int(p.ContainerPort))
+			}
+		}
+	}
+	t.Fatalf("Pod %s has no port %q", pod.Name, name)
+	return ""
+}
+
 // available waits until both pools have the wanted number of machines.
 func (h *installation) available(t *testing.T) {
 	t.Helper()
@@ -227,9 +261,8 @@ func (h *installation) tells(t *testing.T) {
 	token := strings.TrimSpace(h.must(t, "-n", h.namespace, "create", "token", "default"))
 	scraper := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	for _, d := range h.deployments {
-		where := strings.Fields(h.must(t, "-n", h.namespace, "get", "pods", "-l", "app.kubernetes.io/name="+d, "--field-selector=status.phase=Running",
-			"-o", `jsonpath={.items[0].status.podIP} {.items[0].spec.containers[0].ports[?(@.name=="metrics")].containerPort}`))
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+strings.Join(where, ":")+"/metrics", nil)
+		pod := h.pod(t, "app.kubernetes.io/name="+d)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+net.JoinHostPort(pod.Status.PodIP, portOf(t, pod, "metrics"))+"/metrics", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

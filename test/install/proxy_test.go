@@ -95,16 +95,14 @@ func (s scraper) answered(ctx context.Context, url string, c *tls.Config) (page 
 // guards reads the metrics of the operands through their proxies.
 func (h *installation) guards(t *testing.T) {
 	t.Helper()
-	const pod = "k8s-app=controller"
-	ip := strings.TrimSpace(h.must(t, "-n", h.namespace, "get", "pods", "-l", pod, "--field-selector=status.phase=Running", "-o", "jsonpath={.items[0].status.podIP}"))
+	pod := h.pod(t, "k8s-app=controller")
 	scrapers := h.scrapers(t)
 	for name, metric := range map[string]string{ // a port of the Service, and a metric of the program behind it
 		"machine-mtrc":    `controller_runtime_active_workers{controller="machine.machine.openshift.io"}`,
 		"machineset-mtrc": `controller_runtime_active_workers{controller="machineset.machine.openshift.io"}`,
 		"mhc-mtrc":        `controller_runtime_active_workers{controller="machinehealthcheck.machine.openshift.io"}`,
 	} {
-		port := h.must(t, "-n", h.namespace, "get", "pods", "-l", pod, "-o", fmt.Sprintf("jsonpath={.items[0].spec.containers[*].ports[?(@.name==%q)].containerPort}", name))
-		url := "https://" + net.JoinHostPort(ip, strings.TrimSpace(port)) + "/metrics"
+		url := "https://" + net.JoinHostPort(pod.Status.PodIP, portOf(t, pod, name)) + "/metrics"
 		for _, s := range scrapers {
 			page, err := s.answered(t.Context(), url, &tls.Config{InsecureSkipVerify: true}) // the proxy creates its certificate itself
 			if err != nil {
@@ -116,7 +114,7 @@ func (h *installation) guards(t *testing.T) {
 		}
 	}
 	for _, port := range []string{"8082", "8083"} {
-		if page, err := (scraper{want: http.StatusOK}).read(t.Context(), "http://"+net.JoinHostPort(ip, port)+"/metrics", nil); err == nil {
+		if page, err := (scraper{want: http.StatusOK}).read(t.Context(), "http://"+net.JoinHostPort(pod.Status.PodIP, port)+"/metrics", nil); err == nil {
 			t.Errorf("port %s of the pod is open to every client:\n%.500s", port, page)
 		}
 	}

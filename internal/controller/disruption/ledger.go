@@ -121,7 +121,7 @@ func (l *Ledger[M]) refused(budget string, q question, a disruption.Answer) life
 	if !a.Until.IsZero() {
 		after = min(after, max(a.Until.Sub(now), time.Second))
 	}
-	return lifecycle.Disruption{Message: a.Message, After: after}
+	return lifecycle.Disruption{Message: a.Message, After: after, Cause: q.reason}
 }
 
 // since returns when the machine began to wait: its deletion, or its first question.

@@ -48,6 +48,9 @@ func TestBothAPIsShareABudget(t *testing.T) {
 			t.Errorf("question %d: %+v", i, got)
 		}
 	}
+	if got := o.Ask(t.Context(), openshiftMachine("m-03", "blue"), deletion(openshiftMachine("m-03", "blue"), start)); got.Cause != budgets.ReasonManual {
+		t.Errorf("a machine without an owner is refused as %q, want Manual", got.Cause)
+	}
 	if got := s.status(t, "all"); got.Machines != 20 || got.InUse != 2 || len(got.Disruptions) != 2 || got.Disruptions[1].API != "machine.sapcloud.io" {
 		t.Errorf("status %+v", got)
 	}
@@ -304,6 +307,9 @@ func TestReasons(t *testing.T) {
 		m.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: version, Kind: "MachineSet", Name: "set", UID: "uid-set", Controller: ptr.To(true)}})
 		return m
 	}
+	waited := func(r *lifecycle.PermitRequest) {
+		r.Machine.Deletion.Started = []lifecycle.StartedStep{{Step: lifecycle.DeletionBudget, At: start, Cause: budgets.ReasonScaleDown}}
+	}
 	for _, api := range []string{"openshift", "gardener"} {
 		build := anOpenshiftMachine
 		if api == "gardener" {
@@ -328,6 +334,8 @@ func TestReasons(t *testing.T) {
 			{reason: "an update in place", revision: "9", latest: "10", request: func(r *lifecycle.PermitRequest) { r.Kind = lifecycle.DisruptingUpdate }, want: budgets.ReasonRollout},
 			{reason: "a reboot", revision: "9", latest: "10", request: func(r *lifecycle.PermitRequest) { r.Kind = lifecycle.DisruptingReboot }, want: budgets.ReasonReboot},
 			{reason: "the owner may not be read", unowned: errors.New("forbidden"), want: ""},
+			{reason: "it was refused as a scale-down, and the set has created another machine since", revision: "10", latest: "10", replicas: 3, siblings: 3, replaced: true, request: waited, want: budgets.ReasonScaleDown},
+			{reason: "it was refused as a scale-down, and the owner may not be read any more", unowned: errors.New("forbidden"), request: waited, want: budgets.ReasonScaleDown},
 		} {
 			t.Run(api+"/"+c.reason, func(t *testing.T) {
 				set, deployment := set(api, c.revision, c.latest, c.replicas)

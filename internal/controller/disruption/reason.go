@@ -22,11 +22,12 @@ import (
 // revision is the annotation of sets and deployments of both APIs with the number of their template.
 const revision = gardener.AnnotationKeyRevision
 
-// reason returns the cause of a disruption. The owners of the machine are read only if the machine itself does not show the cause.
+// reason returns the cause of a disruption. The owners of the machine are read only if the machine itself does not show, or record,
+// the cause.
 func (f *fleet[M]) reason(ctx context.Context, m client.Object, r lifecycle.PermitRequest) disruption.Reason {
 	c := disruption.Cause{
 		Update: r.Kind == lifecycle.DisruptingUpdate, Reboot: r.Kind == lifecycle.DisruptingReboot,
-		Interrupted: r.Interrupted, Unwell: r.Unwell,
+		Interrupted: r.Interrupted, Unwell: r.Unwell, Recorded: r.Machine.WaitCause(),
 	}
 	if known := disruption.ReasonOf(c); known != "" {
 		return known

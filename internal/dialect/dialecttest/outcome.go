@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -139,6 +140,7 @@ func world(r *rand.Rand) lifecycle.World {
 	}
 	if r.Intn(6) == 0 {
 		w.Disruption = lifecycle.Disruption{Governed: true, Asked: true, Permitted: r.Intn(2) == 0, Message: "machine disruption budget a, which is paused", After: time.Minute}
+		w.Disruption.Cause = []v1alpha1.DisruptionReason{"", v1alpha1.ReasonScaleDown, v1alpha1.ReasonManual}[r.Intn(3)]
 	}
 	return w
 }

@@ -28,7 +28,7 @@ func recordStarted(m *machinev1.Machine, o lifecycle.Outcome) {
 	steps := lifecycle.Begin(started(m), m.DeletionTimestamp.Time, o)
 	m.Status.Conditions = slices.DeleteFunc(m.Status.Conditions, func(c machinev1.Condition) bool {
 		step := dialect.StartedStep(string(c.Type))
-		return step != "" && !slices.Contains(steps, lifecycle.StartedStep{Step: step, At: c.LastTransitionTime.Time, Seen: c.Reason == dialect.SeenReason})
+		return step != "" && !slices.Contains(steps, dialect.StartedBy(step, c.Reason, c.LastTransitionTime.Time))
 	})
 	for _, b := range steps {
 		t := machinev1.ConditionType(dialect.StartedCondition(b.Step))

@@ -130,6 +130,10 @@ func TestReasonOf(t *testing.T) {
 		{"the set has as many as it wants", Cause{Owner: set}, v1alpha1.ReasonScaleDown},
 		{"the set has fewer than it wants", Cause{Owner: Owner{State: OwnerCurrent, Wanted: 3, Active: 2}}, v1alpha1.ReasonManual},
 		{"the set has replaced it", Cause{Owner: Owner{State: OwnerCurrent, Wanted: 3, Active: 3, Successor: true}}, v1alpha1.ReasonManual},
+		{"a recorded scale-down, and the set has created another machine since", Cause{Recorded: v1alpha1.ReasonScaleDown, Owner: Owner{State: OwnerCurrent, Wanted: 3, Active: 3, Successor: true}}, v1alpha1.ReasonScaleDown},
+		{"a recorded scale-down, and the machine is unhealthy since", Cause{Recorded: v1alpha1.ReasonScaleDown, Unwell: true}, v1alpha1.ReasonRemediation},
+		{"a recorded remediation, and the node is healthy again", Cause{Recorded: v1alpha1.ReasonRemediation, Owner: set}, v1alpha1.ReasonRemediation},
+		{"a recorded scale-down, and the cloud ends the instance", Cause{Recorded: v1alpha1.ReasonScaleDown, Interrupted: true}, v1alpha1.ReasonInterruption},
 	}
 	for _, c := range cases {
 		if got := ReasonOf(c.cause); got != c.want {

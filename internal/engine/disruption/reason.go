@@ -13,7 +13,9 @@ type Cause struct {
 	Interrupted bool
 	// Unwell says that the machine or its node is unhealthy.
 	Unwell bool
-	Owner  Owner
+	// Recorded is the cause that the machine recorded when the budgets refused it first; may be empty.
+	Recorded Reason
+	Owner    Owner
 }
 
 // Owner has the facts about the set that owns a machine, and about the set's deployment.
@@ -42,7 +44,8 @@ const (
 	OwnerCurrent OwnerState = "Current"
 )
 
-// ReasonOf returns the cause of a disruption; empty if it cannot be known. For an unknown cause all limits hold.
+// ReasonOf returns the cause of a disruption; empty if it cannot be known. For an unknown cause all limits hold. The present state
+// of the machine precedes the recorded cause, and the recorded cause precedes the present state of the owners.
 func ReasonOf(c Cause) Reason {
 	switch {
 	case c.Reboot:
@@ -53,6 +56,8 @@ func ReasonOf(c Cause) Reason {
 		return v1alpha1.ReasonRollout
 	case c.Unwell:
 		return v1alpha1.ReasonRemediation
+	case c.Recorded != "":
+		return c.Recorded
 	}
 	return c.Owner.reason()
 }

@@ -155,7 +155,7 @@ func (p *permits) release(machine types.UID) {
 func (e Exit) reason(now time.Time, kind lifecycle.Disrupting) (r disruption.Reason, begun bool) {
 	w := lifecycle.World{Node: lifecycle.Node{Object: e.Node, Looked: true}}
 	q := lifecycle.RequestPermit(kind, e.Machine, w, e.Policy)
-	r = disruption.ReasonOf(disruption.Cause{Update: kind == lifecycle.DisruptingUpdate, Interrupted: q.Interrupted, Unwell: q.Unwell, Owner: e.Owner})
+	r = disruption.ReasonOf(disruption.Cause{Update: kind == lifecycle.DisruptingUpdate, Interrupted: q.Interrupted, Unwell: q.Unwell, Recorded: e.Machine.WaitCause(), Owner: e.Owner})
 	underway, _ := lifecycle.Disrupted(now, e.Machine, w, e.Policy)
 	return r, underway == kind || kind == lifecycle.DisruptingDeletion && e.Machine.Deletion.Force
 }

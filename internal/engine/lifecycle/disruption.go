@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/interruption"
 	"github.com/millwright-dev/millwright/provider"
@@ -19,9 +20,11 @@ type Disruption struct {
 	Permitted bool
 	// Asked says that they were asked in this pass.
 	Asked bool
-	// Message says which budget the machine waits for, After when to ask again.
+	// Message says which budget the machine waits for, After when to ask again. Cause is the cause that they were
+	// asked about; empty if it is unknown.
 	Message string
 	After   time.Duration
+	Cause   v1alpha1.DisruptionReason
 }
 
 // permitted reports whether no budget prevents a disruption.
@@ -94,6 +97,18 @@ func begun(q input) bool {
 func (m Machine) AwaitsBudget() bool {
 	n := len(m.Deletion.Started)
 	return n > 0 && m.Deletion.Started[n-1].Step == DeletionBudget
+}
+
+// WaitCause returns the recorded cause of a disruption that waits, or has waited, for disruption budgets; empty if
+// there is no such record. The owners of the machine show the cause only at first: after a scale-down, the set may
+// create another machine.
+func (m Machine) WaitCause() v1alpha1.DisruptionReason {
+	for _, b := range m.Deletion.Started {
+		if b.Step == DeletionBudget {
+			return b.Cause
+		}
+	}
+	return ""
 }
 
 // drainSince returns since when the timeout of the drain counts. A wait for disruption budgets is not part of

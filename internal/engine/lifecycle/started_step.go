@@ -1,9 +1,12 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 )
 
 // DeletionStep is a phase of a machine's deletion, as shown to users: unlike a [Step] it lasts.
@@ -49,6 +52,9 @@ type StartedStep struct {
 	// Seen says, for [DeletionInstance], that the instance was seen terminating ([Instances].SeenToGo): the
 	// next process need not see it again.
 	Seen bool
+	// Cause is, for [DeletionBudget], why the machine is disrupted, from the first answer of the disruption budgets
+	// that knew it; empty if it is unknown.
+	Cause v1alpha1.DisruptionReason
 }
 
 // Begin returns the steps that have begun by the end of a pass, in order, given those recorded before it and
@@ -78,6 +84,9 @@ func Begin(recorded []StartedStep, deleted time.Time, o Outcome) []StartedStep {
 	}
 	for n := range out {
 		out[n].Seen = out[n].Seen || out[n].Step == DeletionInstance && o.World.Instances.SeenToGo
+		if out[n].Step == DeletionBudget {
+			out[n].Cause = cmp.Or(out[n].Cause, o.World.Disruption.Cause)
+		}
 	}
 	slices.SortStableFunc(out, func(a, b StartedStep) int { return a.Step.place() - b.Step.place() })
 	return out

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
@@ -36,6 +37,14 @@ func TestBegin(t *testing.T) {
 	)
 	volumes := lifecycle.World{Drain: lifecycle.Draining{Result: &drain.Decision{Waiting: []drain.Blocker{{Volume: "pv-1"}}}}}
 	pods := lifecycle.World{Drain: lifecycle.Draining{Result: &drain.Decision{Waiting: []drain.Blocker{{Volume: "pv-1"}, {}}}}}
+	budget := func(cause v1alpha1.DisruptionReason) lifecycle.World {
+		return lifecycle.World{Disruption: lifecycle.Disruption{Cause: cause}}
+	}
+	waits := func(cause v1alpha1.DisruptionReason, minutes int) lifecycle.StartedStep {
+		b := ago(lifecycle.DeletionBudget, minutes)
+		b.Cause = cause
+		return b
+	}
 	gone := lifecycle.World{Removal: lifecycle.Removal{State: lifecycle.RemovalDone}}
 	rows := []struct {
 		reason   string
@@ -61,6 +70,10 @@ func TestBegin(t *testing.T) {
 		{"a node that cannot be seen now has not gone back to its drain", list{ago(drains, 8), ago(instance, 5)}, after(lifecycle.ReasonNodeUnknown), list{ago(drains, 8), ago(instance, 5)}},
 		{"an object that is only held by others", list{ago(instance, 5)}, after(lifecycle.ReasonReleased), list{ago(instance, 5)}},
 		{"an earlier life of an object that was restored means nothing", list{ago(drains, 11)}, inWorld(after(lifecycle.ReasonDraining, lifecycle.Drain), pods), list{ago(drains, 0)}},
+		{"the budgets refuse a scale-down", nil, inWorld(after(lifecycle.ReasonDisruptionBudget), budget(v1alpha1.ReasonScaleDown)), list{waits(v1alpha1.ReasonScaleDown, 0)}},
+		{"the first cause stays", list{waits(v1alpha1.ReasonScaleDown, 9)}, inWorld(after(lifecycle.ReasonDisruptionBudget), budget(v1alpha1.ReasonManual)), list{waits(v1alpha1.ReasonScaleDown, 9)}},
+		{"an unknown cause becomes known", list{waits("", 9)}, inWorld(after(lifecycle.ReasonDisruptionBudget), budget(v1alpha1.ReasonManual)), list{waits(v1alpha1.ReasonManual, 9)}},
+		{"a drain keeps the cause of the wait before it", list{waits(v1alpha1.ReasonRollout, 9)}, after(lifecycle.ReasonDraining, lifecycle.Drain), list{waits(v1alpha1.ReasonRollout, 9), ago(drains, 0)}},
 	}
 	for _, r := range rows {
 		if d := cmp.Diff(r.want, lifecycle.Begin(r.recorded, deleted, r.o)); d != "" {

@@ -21,6 +21,12 @@ var disruptionMutants = []Mutant{
 		Finds: "TestDecide", Note: "the first limit counts, and not the smallest",
 	},
 	{
+		ID: "disruption/recorded-cause-ignored", File: "reason.go", Func: "ReasonOf",
+		From:  "return c.Recorded",
+		To:    "return c.Owner.reason()",
+		Finds: "TestReasonOf", Note: "a scale-down that waits becomes Manual when its set creates another machine",
+	},
+	{
 		ID: "disruption/interruption-waits", File: "budget.go", Func: "limit.about",
 		From:  "return r != v1alpha1.ReasonInterruption",
 		To:    "return true",
