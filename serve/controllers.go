@@ -88,7 +88,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Resolver: resolver, Provider: a.guarded(lens.API()),
 		Nodes: nodes, Recorder: a.process.Recorder(lens.API(), mgr, source(a.plugin)), Metrics: a.metrics, Tracer: a.process.Tracer,
-		Connectivity: a.process.Prober, Settled: tenure.Settled, Budgets: limits,
+		Connectivity: a.process.Prober, Settled: tenure.Settled, Budgets: limits, Successor: apis.Successor,
 	})
 	s := machine.Setup{
 		Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing,

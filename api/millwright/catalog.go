@@ -82,6 +82,10 @@ var machineKeys = []Key{
 		"Completes the deletion of a Machine whose instance is unreachable, or whose instance is not listed although its node is Ready. If the instance exists, the orphan collector decides about the instance.",
 	},
 	{
+		MovedTo, machine, Either, Text, nil, "a Machine of the other API: `api/namespace/name`", nothing,
+		"Another Machine has the instance. The controller leaves this Machine, its instance and its node alone, and its deletion deletes only the object. `kubectl machine migrate` writes it ([moving between the APIs](migrate.md)).",
+	},
+	{
 		TargetCluster, machine, Person, Text, nil, "the UID of a namespace kube-system", "the cluster that the machine joined",
 		"Confirms the cluster in which the Machine's node is, by the UID of the cluster's namespace `kube-system`. If a Machine joined a cluster other than the configured target cluster, the controller no longer changes the Machine. Set this annotation to the UID of the target cluster to continue.",
 	},

@@ -20,6 +20,7 @@ const (
 	ScaleUpDisabled  = "millwright.dev/scale-up-disabled"
 	Fallback         = "millwright.dev/fallback"
 	TargetCluster    = "millwright.dev/target-cluster"
+	MovedTo          = "millwright.dev/moved-to"
 )
 
 // What a person asks of the rollout of a MachineDeployment.

@@ -13,8 +13,8 @@ import (
 )
 
 // most is how many keys there may be. A key is API: the number only falls. The guard of growth, which is the other half of that
-// of deletions, brought three.
-const most = 58
+// of deletions, brought three, the move between the APIs one: no other key makes a controller leave an instance alone.
+const most = 59
 
 // TestKeysAreFew counts them.
 func TestKeysAreFew(t *testing.T) {

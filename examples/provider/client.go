@@ -17,14 +17,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// client makes the calls of one account: each once. Repeating, sharing and limiting them is done around the provider.
+// client sends the requests of one account, each once. Package decorate repeats and limits them.
 type client struct {
 	endpoint, token string
-	// observe drops the client when its token is refused.
+	// observe removes the client from the cache if Larch refuses its token.
 	observe func(error) error
 
 	mu   sync.Mutex
-	name string // of the account, once it was asked for
+	name string // the ID of the account; empty until the first request
 }
 
 type machine struct {
@@ -34,7 +34,7 @@ type machine struct {
 	Zone      string            `json:"zone"`
 	State     string            `json:"state"`
 	Address   string            `json:"address"`
-	Operation string            `json:"operation"` // what was done to it last
+	Operation string            `json:"operation"` // the last operation
 	Created   time.Time         `json:"created"`
 	Tags      map[string]string `json:"tags"`
 }
@@ -42,7 +42,7 @@ type machine struct {
 type disk struct {
 	ID      string            `json:"id"`
 	Zone    string            `json:"zone"`
-	Machine string            `json:"machine"` // with which it goes
+	Machine string            `json:"machine"` // Larch deletes the disk with this machine
 	Tags    map[string]string `json:"tags"`
 }
 
@@ -50,18 +50,18 @@ type operation struct {
 	Error *problem `json:"error"`
 }
 
-// problem is what Larch says of a failure.
+// problem is an error response of Larch.
 type problem struct {
 	status  int
 	Code    string `json:"code"`
 	Field   string `json:"field"`
 	Message string `json:"message"`
-	ID      string `json:"id"` // of what is in the way
+	ID      string `json:"id"` // the conflicting object
 }
 
 func (p *problem) Error() string { return p.Message }
 
-// problemOf is what Larch said; a problem that says nothing where it was not Larch that failed.
+// problemOf returns Larch's response; an empty problem if the error is not a response of Larch.
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
@@ -71,7 +71,7 @@ func problemOf(err error) *problem {
 
 func isNotFound(err error) bool { return problemOf(err).status == http.StatusNotFound }
 
-// classify gives a problem its kind: what the engine does about it.
+// classify returns the error with its kind, which decides the reaction of the engine.
 func (p *problem) classify(after time.Duration) *provider.Error {
 	e := &provider.Error{Kind: provider.Transient, After: after, Err: p}
 	switch {
@@ -93,7 +93,7 @@ func (p *problem) classify(after time.Duration) *provider.Error {
 	return e
 }
 
-// call sends in, unless it is nil, and decodes the answer into out, unless that is nil.
+// call sends in as JSON, and decodes the response into out unless out is nil.
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	answer, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err // unclassified: it may have been done all the same
+		return err // unclassified: Larch may have performed the request
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode < http.StatusBadRequest {
@@ -116,14 +116,14 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return json.NewDecoder(answer.Body).Decode(out)
 	}
 	p := &problem{status: answer.StatusCode, Message: answer.Status}
-	_ = json.NewDecoder(answer.Body).Decode(p) // where somebody else answers for Larch, the status has to do
+	_ = json.NewDecoder(answer.Body).Decode(p) // the response of a proxy has no such fields: then only the status counts
 	seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
-	// Texts are stored on the machine: nothing is in them that differs each time, and no query.
+	// The machine stores the text. It must not change with each attempt, so it has no query.
 	what, _, _ := strings.Cut(path, "?")
 	return c.observe(fmt.Errorf("%s %s: %w", method, what, p.classify(time.Duration(seconds)*time.Second)))
 }
 
-// list yields all pages of a listing. What comes before an error is not all there is.
+// list yields the items of all pages. After an error the listing is incomplete.
 func list[T any](ctx context.Context, c *client, what string, filter url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -147,7 +147,7 @@ func list[T any](ctx context.Context, c *client, what string, filter url.Values)
 	}
 }
 
-// account is the ID of the account, for which one call is made in the client's life.
+// account returns the ID of the account. It sends one request in the life of the client.
 func (c *client) account(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +161,7 @@ func (c *client) account(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if a.ID == "" {
-		return "", errors.New("larch does not say which account the token is for")
+		return "", errors.New("larch returned no account ID")
 	}
 	c.name = a.ID
 	return a.ID, nil

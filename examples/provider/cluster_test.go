@@ -23,10 +23,10 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// TestInACluster has the program make the machines of testdata/machines.yaml, of both APIs, and remove them.
+// TestInACluster: the program creates and deletes the machines of testdata/machines.yaml, in both APIs.
 func TestInACluster(t *testing.T) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Skip("KUBEBUILDER_ASSETS has no folder with kube-apiserver and etcd")
+		t.Skip("KUBEBUILDER_ASSETS does not name a folder with kube-apiserver and etcd")
 	}
 	cloud := double.New(time.Now)
 	cloud.Lagging = 5 * time.Second
@@ -51,7 +51,7 @@ func TestInACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "nothing is left", func() bool {
+	eventually(t, "the machines are deleted", func() bool {
 		for _, m := range machines {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(m), m); !apierrors.IsNotFound(err) {
 				return false
@@ -61,12 +61,12 @@ func TestInACluster(t *testing.T) {
 	})
 	for _, cluster := range []string{"c1", "default"} {
 		if n, disks, _ := cloud.Knobs().Count(provider.Class{Cluster: cluster}); n+disks > 0 {
-			t.Errorf("of cluster %s there are still %d machines and %d disks", cluster, n, disks)
+			t.Errorf("cluster %s still has %d machines and %d disks", cluster, n, disks)
 		}
 	}
 }
 
-// eventually waits for what takes seconds.
+// eventually waits up to two minutes.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for began := time.Now(); !is(); time.Sleep(100 * time.Millisecond) {
@@ -76,7 +76,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// start starts a control plane with both APIs, and the program in front of it, until the test ends.
+// start starts a control plane with both APIs, and the program, until the test ends.
 func start(t *testing.T) client.Client {
 	t.Helper()
 	crds, err := config.CRDs()

@@ -23,7 +23,7 @@ const (
 
 func TestConformance(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
-		cloud, class := play(t)
+		cloud, class := simulate(t)
 		id := regexp.MustCompile(`^larch:///(north|south)/m-\d{6}$`)
 		return providertest.Harness{
 			Start:      func() provider.Provider { return larch.New(clock.RealClock{}) },
@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 				{Reason: "no type", Spec: `{"zones": ["north"], "image": "linux"}`, Field: "type"},
 				{Reason: "no zone", Spec: `{"type": "small", "image": "linux"}`, Field: "zones"},
 				{Reason: "no image", Spec: `{"type": "small", "zones": ["north"]}`, Field: "image"},
-				{Reason: "a tag of ours", Spec: `{"type": "small", "zones": ["north"], "image": "linux", "tags": {"millwright-uid": ""}}`, Field: "tags"},
+				{Reason: "a reserved tag", Spec: `{"type": "small", "zones": ["north"], "image": "linux", "tags": {"millwright-uid": ""}}`, Field: "tags"},
 			},
 			PageSize: cloud.PerPage,
 			Knobs:    cloud.Knobs(),
@@ -44,12 +44,12 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestDiskElsewhere: what the suite cannot know. A process that ended between two calls may leave the disk in a zone that is full by now.
+// TestDiskElsewhere: a process that ended between two requests may leave the disk in a zone that is full now. The suite does not know disks.
 func TestDiskElsewhere(t *testing.T) {
-	cloud, class := play(t)
+	cloud, class := simulate(t)
 	c := with(class(provider.OpenShift, "c1"), both)
 	ref := provider.Ref{UID: "a-uid", Namespace: "machines", Name: "m"}
-	if err := cloud.Knobs().Leave(c, ref); err != nil { // in the north
+	if err := cloud.Knobs().Leave(c, ref); err != nil { // in zone north
 		t.Fatal(err)
 	}
 	s, err := larch.New(clock.RealClock{}).Open(t.Context(), c)
@@ -58,15 +58,15 @@ func TestDiskElsewhere(t *testing.T) {
 	}
 	south := provider.Want{Choice: "south"}
 	if _, err := s.Create(t.Context(), ref, south); provider.KindOf(err) != provider.Conflict {
-		t.Errorf("the disk is in the way: error %v, want a Conflict", err)
+		t.Errorf("a disk exists in another zone: error %v, want a Conflict", err)
 	}
 	if i, err := s.Create(t.Context(), ref, south); err != nil || i.Zone != "south" {
-		t.Errorf("and no more: a machine in zone %q, error %v", i.Zone, err)
+		t.Errorf("the disk was deleted: a machine in zone %q, error %v, want zone south", i.Zone, err)
 	}
 }
 
-// play plays Larch until the test ends. Its pages are short, since the suite fills two of them.
-func play(t *testing.T) (*double.Larch, func(api, cluster string) provider.Class) {
+// simulate starts Larch until the test ends. Its pages are short, because the suite fills two of them.
+func simulate(t *testing.T) (*double.Larch, func(api, cluster string) provider.Class) {
 	t.Helper()
 	cloud := double.New(time.Now)
 	cloud.PerPage = 7
@@ -80,7 +80,7 @@ func play(t *testing.T) (*double.Larch, func(api, cluster string) provider.Class
 	}
 }
 
-// with is the class with another spec.
+// with returns the class with another spec.
 func with(class provider.Class, spec string) provider.Class {
 	class.Spec = []byte(spec)
 	return class

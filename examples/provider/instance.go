@@ -12,15 +12,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// scheme begins provider IDs: larch:///north/m-000001, in both APIs.
+// scheme is the prefix of provider IDs, such as larch:///north/m-000001, in both APIs.
 const scheme = "larch://"
 
 var states = map[string]provider.State{
 	"creating": provider.Pending, "running": provider.Running, "stopped": provider.Stopped, "deleting": provider.Stopping,
-	"error": provider.Stopped, // and a fault
+	"error": provider.Stopped, // Instance.Fault has the reason
 }
 
-// instance says what m is. Why one is in error, the operation says that made it.
+// instance converts a machine of Larch. The reason of a failure is in the operation that created the machine.
 func (s *session) instance(ctx context.Context, m machine) (provider.Instance, error) {
 	i := provider.Instance{
 		ID: m.ID, Name: m.Name, UID: m.Tags[TagUID], Owner: m.Tags[TagOwner], Namespace: m.Tags[TagNamespace],
@@ -32,7 +32,7 @@ func (s *session) instance(ctx context.Context, m machine) (provider.Instance, e
 		i.Addresses = append(i.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: m.Address})
 	}
 	if i.State == "" {
-		i.State = provider.Pending // a word that Larch did not have when this was written
+		i.State = provider.Pending // a state that Larch added later
 	}
 	if m.State != "error" {
 		return i, nil
@@ -42,13 +42,13 @@ func (s *session) instance(ctx context.Context, m machine) (provider.Instance, e
 		return i, err
 	}
 	if o.Error == nil {
-		o.Error = &problem{Message: "Larch does not say why it gave the machine up"}
+		o.Error = &problem{Message: "Larch gives no reason for the failure of the machine"}
 	}
 	i.Fault = o.Error.classify(0)
 	return i, nil
 }
 
-// Traits implements [provider.Session]. What List yields does not depend on the spec.
+// Traits implements [provider.Session]. The scope is the whole account, because List does not depend on the spec.
 func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: provider.WholeAccount, ReadLag: readLag, Choices: s.choices()}
 }
@@ -74,10 +74,10 @@ func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {
 	return []string{fmt.Sprintf("type: the instance has %q, the spec says %q", i.Type, s.spec.Type)}
 }
 
-// An optional interface. A provider that has none of them runs machines as well.
+// An optional interface. A provider needs none of the optional interfaces.
 var _ provider.LeftoverLister = &session{}
 
-// Leftovers implements [provider.LeftoverLister]: disks that never got their machine.
+// Leftovers implements [provider.LeftoverLister]. It yields the disks without a machine.
 func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
 	return func(yield func(provider.Leftover, error) bool) {
 		for d, err := range s.disks(ctx, url.Values{}) {

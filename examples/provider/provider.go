@@ -1,8 +1,7 @@
-// Package larch runs machines on Larch, a cloud that does not exist. It is a provider to copy: docs/write-a-provider.md
-// says what is what.
+// Package larch is the provider of Larch, an invented cloud. It is a template to copy; docs/write-a-provider.md explains each file.
 //
-// Larch is as unhelpful as clouds are. It makes a second machine for whoever asks twice, since it knows no client tokens and
-// its machines' names are not unique, and its listings run behind. Of disks it has one of a name, and a disk is one machine's.
+// Larch has the common deficiencies of clouds. It has no client tokens, and names of machines are not unique, so a repeated request
+// creates a second machine. Its listings lag. But names of disks are unique, and a disk belongs to at most one machine.
 package larch
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// What is written on machines and disks beside the user's tags.
+// The tags that the provider adds to those of the user, on machines and disks.
 const (
 	tagPrefix    = "millwright-"
 	TagCluster   = tagPrefix + "cluster"
@@ -25,10 +24,10 @@ const (
 	TagOwner     = tagPrefix + "owner"
 )
 
-// readLag is how far Larch's listings run behind at most.
+// readLag is the longest delay of Larch's listings.
 const readLag = 10 * time.Second
 
-// Plugin is what the program serves. Larch asks for at most ten calls a second.
+// Plugin returns the configuration of the program. Larch allows ten requests per second.
 func Plugin() serve.Plugin {
 	return serve.Plugin{
 		Name:   "larch",
@@ -37,13 +36,13 @@ func Plugin() serve.Plugin {
 	}
 }
 
-// Provider runs machines on Larch.
+// Provider implements [provider.Provider].
 type Provider struct {
 	specs   *kit.Specs[*Spec]
 	clients *kit.Clients[*client]
 }
 
-// New makes a provider that knows nothing yet.
+// New returns a provider with empty caches.
 func New(clock provider.Clock) *Provider {
 	return &Provider{specs: kit.NewSpecs(decode), clients: kit.NewClients[*client](clock, 0, 0)}
 }
@@ -51,8 +50,8 @@ func New(clock provider.Clock) *Provider {
 // Name implements [provider.Provider].
 func (*Provider) Name() string { return "larch" }
 
-// Open makes no call. A machine on its way out may have lost its class: then it is opened without a spec, so that where
-// Larch is has to be among the credentials.
+// Open implements [provider.Provider]. It sends no request. The class of a machine under deletion may not exist any more; then the
+// spec is empty. Therefore the endpoint is in the credentials, and not in the spec.
 func (p *Provider) Open(ctx context.Context, class provider.Class) (_ provider.Session, err error) {
 	s := &session{class: class}
 	if len(class.Spec) > 0 {

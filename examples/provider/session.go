@@ -14,13 +14,13 @@ import (
 )
 
 type session struct {
-	provider.Base // its Status: none is kept
+	provider.Base // an empty Status
 	class         provider.Class
-	spec          *Spec // nil where the class has none
+	spec          *Spec // nil if the class does not exist
 	client        *client
 }
 
-// Find implements [provider.Session]. Larch cannot be asked for one thing or another: it is asked three times.
+// Find implements [provider.Session]. Larch cannot combine filters with "or", so Find sends up to three requests.
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	found := map[string]machine{}
 	if ref.UID != "" {
@@ -35,7 +35,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 		if err != nil {
 			return nil, err
 		}
-		if m.Tags[TagUID] == "" { // somebody else made it
+		if m.Tags[TagUID] == "" { // another program created it
 			found[m.ID] = m
 		}
 	}
@@ -59,8 +59,8 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	return all, nil
 }
 
-// Create implements [provider.Session]. It looks first for what others made. What it has asked for itself, and listings do
-// not show yet, the disk leads to.
+// Create implements [provider.Session]. It first looks for an existing instance. If an earlier Create requested an instance that
+// listings do not show yet, the disk refers to it.
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (none provider.Instance, _ error) {
 	if s.spec == nil {
 		return none, provider.Errorf(provider.Invalid, "the class has no spec")
@@ -70,7 +70,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		zone = s.spec.Zones[0]
 	}
 	if !slices.Contains(s.spec.Zones, zone) {
-		return none, provider.InvalidField("zones", "%q is not among them", zone)
+		return none, provider.InvalidField("zones", "zone %q is not in the list", zone)
 	}
 	found, err := s.Find(ctx, ref)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if found = provider.Existing(found); len(found) > 0 {
 		return found[0], nil
 	}
-	d, err := s.hold(ctx, ref, zone)
+	d, err := s.reserve(ctx, ref, zone)
 	if err != nil {
 		return none, err
 	}
@@ -92,7 +92,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		}, &m)
 	}
 	if provider.KindOf(err) == provider.Exhausted {
-		// The next choice is another zone, where this disk is of no use.
+		// The next choice is another zone, which cannot use this disk.
 		return none, errors.Join(err, s.removeDisk(ctx, d.ID))
 	}
 	if err != nil {
@@ -101,9 +101,9 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	return s.instance(ctx, m)
 }
 
-// hold makes the disk of ref's machine, or finds it. Larch refuses a second disk of the name, and a second machine with the
-// disk: this is what keeps two who create at the same time from making two machines.
-func (s *session) hold(ctx context.Context, ref provider.Ref, zone string) (d disk, _ error) {
+// reserve creates the disk of a machine, or returns the existing one. Larch refuses a second disk with the same name, and a second
+// machine with the same disk. This prevents a second machine if two processes create at the same time.
+func (s *session) reserve(ctx context.Context, ref provider.Ref, zone string) (d disk, _ error) {
 	err := s.client.call(ctx, http.MethodPost, "disks", map[string]any{
 		"name": ref.Token(s.class.Cluster), "zone": zone, "image": s.spec.Image, "tags": s.tags(ref),
 	}, &d)
@@ -114,8 +114,8 @@ func (s *session) hold(ctx context.Context, ref provider.Ref, zone string) (d di
 	if err := s.client.call(ctx, http.MethodGet, "disks/"+url.PathEscape(p.ID), nil, &d); err != nil {
 		return d, err
 	}
-	if d.Machine == "" && d.Zone != zone { // of a choice before this one
-		return d, errors.Join(provider.Errorf(provider.Conflict, "disk %s was in the way in zone %s", d.ID, d.Zone), s.removeDisk(ctx, d.ID))
+	if d.Machine == "" && d.Zone != zone { // left by an earlier choice
+		return d, errors.Join(provider.Errorf(provider.Conflict, "disk %s existed in zone %s", d.ID, d.Zone), s.removeDisk(ctx, d.ID))
 	}
 	return d, nil
 }
@@ -140,7 +140,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider
 		if err != nil && !isNotFound(err) {
 			return false, err
 		}
-		done = done && isNotFound(err) // until then it is on its way out
+		done = done && isNotFound(err) // until then the machine is being deleted
 	}
 	if ref.UID == "" {
 		return done, nil
@@ -171,18 +171,19 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// machines and disks are those of the cluster that the filter lets through.
+// machines returns the machines of the cluster that fit the filter.
 func (s *session) machines(ctx context.Context, filter url.Values) iter.Seq2[machine, error] {
 	filter.Set("tag."+TagCluster, s.class.Cluster)
 	return list[machine](ctx, s.client, "machines", filter)
 }
 
+// disks returns the disks of the cluster that fit the filter.
 func (s *session) disks(ctx context.Context, filter url.Values) iter.Seq2[disk, error] {
 	filter.Set("tag."+TagCluster, s.class.Cluster)
 	return list[disk](ctx, s.client, "disks", filter)
 }
 
-// machine is what Larch says of one machine, which is never behind.
+// machine returns one machine. Reads by ID do not lag.
 func (s *session) machine(ctx context.Context, id string) (m machine, _ error) {
 	err := s.client.call(ctx, http.MethodGet, "machines/"+url.PathEscape(id), nil, &m)
 	return m, err
@@ -196,7 +197,7 @@ func (s *session) removeDisk(ctx context.Context, id string) error {
 	return err
 }
 
-// tags are the user's and ours, which no tag of the user's stands in for.
+// tags returns the tags of the user and of the provider. decode refuses user tags with the provider's prefix.
 func (s *session) tags(ref provider.Ref) map[string]string {
 	tags := map[string]string{
 		TagCluster: s.class.Cluster, TagOwner: s.class.Owner, TagUID: ref.UID, TagNamespace: ref.Namespace, TagName: ref.Name,

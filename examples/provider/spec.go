@@ -9,22 +9,22 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// Spec is what users write: providerSpec.value of a Machine of machine.openshift.io, providerSpec of a MachineClass of
-// machine.sapcloud.io. Both have one form here, because nobody has written one for Larch before.
+// Spec is the provider spec that users write: providerSpec.value of a Machine of machine.openshift.io, and providerSpec of a
+// MachineClass of machine.sapcloud.io. Larch is new to both APIs, so both have the same form.
 type Spec struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// Type is the size of the machine: "small".
 	Type string `json:"type"`
-	// Zones are where it may be, best first: each is for when those before it are full.
+	// Zones are the allowed zones, best first. A later zone is used if those before it are full.
 	Zones []string `json:"zones"`
-	// Image is what its disk is a copy of.
+	// Image is the image of the disk.
 	Image string `json:"image"`
-	// Tags are the user's own.
+	// Tags are further tags.
 	Tags map[string]string `json:"tags,omitempty"`
 
-	// The engine reads these two in the OpenShift API. They are here because what a spec does not know is refused.
+	// The engine reads these two fields in machine.openshift.io. They are declared because decode refuses unknown fields.
 	UserDataSecret    *Secret `json:"userDataSecret,omitempty"`
 	CredentialsSecret *Secret `json:"credentialsSecret,omitempty"`
 }
@@ -34,8 +34,8 @@ type Secret struct {
 	Name string `json:"name"`
 }
 
-// decode makes a spec of JSON, or names the field that is wrong. A provider whose two APIs have specs of two forms
-// decodes each into its own type here, and makes one of both.
+// decode decodes a spec, or returns an error that names the invalid field. If the APIs have different specs, decode each into its
+// own type here, and convert both into one type.
 func decode(_ string, raw []byte) (*Spec, error) {
 	s := &Spec{}
 	if err := kit.DecodeStrict(raw, s); err != nil {
@@ -43,15 +43,15 @@ func decode(_ string, raw []byte) (*Spec, error) {
 	}
 	switch {
 	case s.Type == "":
-		return nil, provider.InvalidField("type", "it is missing")
+		return nil, provider.InvalidField("type", "a value is required")
 	case len(s.Zones) == 0:
-		return nil, provider.InvalidField("zones", "there are none")
+		return nil, provider.InvalidField("zones", "at least one zone is required")
 	case s.Image == "":
-		return nil, provider.InvalidField("image", "it is missing")
+		return nil, provider.InvalidField("image", "a value is required")
 	}
 	for key := range s.Tags {
 		if strings.HasPrefix(key, tagPrefix) {
-			return nil, provider.InvalidField("tags", "%q is not for users to set", key)
+			return nil, provider.InvalidField("tags", "tag %q has the reserved prefix "+tagPrefix, key)
 		}
 	}
 	return s, nil

@@ -32,6 +32,8 @@ const (
 	// cannot be reached any more, for example because the class and the credentials were deleted first. Any
 	// value but "false" counts. The instance, if it exists, is left to the orphan collector.
 	AbandonAnnotation = millwright.AbandonInstance
+	// MovedToAnnotation on a machine names the machine of another API to which its instance was moved, as "api/namespace/name".
+	MovedToAnnotation = millwright.MovedTo
 	// OnNodeAnnotation on a machine names the metadata that the machine has put on its node, as
 	// [nodemeta.Owned], if that is removed again when it is no longer wanted.
 	OnNodeAnnotation = millwright.OnNode

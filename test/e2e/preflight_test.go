@@ -30,6 +30,7 @@ import (
 
 	"github.com/millwright-dev/millwright/config"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/plugin/infrastructures"
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
@@ -209,7 +210,7 @@ func TestPreflight(t *testing.T) {
 		}
 	}
 	p.keepsItsWord(t)
-	if !slices.Contains(preflight.Providers, kubemark.Kind) {
+	if !slices.Contains(infrastructures.Names(), kubemark.Kind) {
 		t.Errorf("the kind %s is not among those that are served", kubemark.Kind)
 	}
 }

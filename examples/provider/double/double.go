@@ -1,5 +1,5 @@
-// Package double plays Larch's API, with the habits that hurt: listings have pages and run behind, names of machines are
-// not unique, things take their time, and what was accepted may fail. It outlives the provider that is tested.
+// Package double simulates the API of Larch with its deficiencies: listings have pages and lag, names of machines are not unique,
+// operations take time, and an accepted request may fail later. The simulator keeps running while a test restarts the provider.
 package double
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// How long machines take to run, and to go.
+// The durations of the creation and the deletion of a machine.
 const (
-	boots = 5 * time.Second
-	goes  = 3 * time.Second
+	bootTime = 5 * time.Second
+	endTime  = 3 * time.Second
 )
 
-// Larch is the cloud.
+// Larch is the simulated cloud.
 type Larch struct {
-	// PerPage is how many things are on a page, Lagging how far listings run behind.
+	// PerPage is the number of items of a page, Lagging the delay of listings.
 	PerPage int
 	Lagging time.Duration
 
@@ -38,12 +38,12 @@ type Larch struct {
 	faults   map[string]providertest.Fault // by call: "GET machines"
 }
 
-// New is a Larch with one account, which opens to the token "secret".
+// New returns a cloud with one account, whose token is "secret".
 func New(now func() time.Time) *Larch {
 	return &Larch{PerPage: 50, now: now, accounts: map[string]string{"secret": "account-1"}, faults: map[string]providertest.Fault{}}
 }
 
-// thing is a machine or a disk. What it looks like follows from the time: who reads with a lag sees an earlier one.
+// thing is a machine or a disk. Its state is a function of the time, so a listing that lags shows an earlier state.
 type thing struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
@@ -62,17 +62,17 @@ type thing struct {
 	account        string
 	failed, ended  time.Time
 	booting, going time.Duration // 0 for disks
-	with           *thing        // a disk's machine
+	with           *thing        // the machine that uses the disk
 }
 
-// at is what the thing looked like; false while it is not there.
+// at returns the state at a time; false if the thing did not exist then.
 func (t *thing) at(when time.Time) (thing, bool) {
 	now := *t
 	if t.with != nil {
 		if _, there := t.with.at(when); there {
 			now.Machine = t.with.ID
 		} else if !when.Before(t.with.Created) {
-			return now, false // it went with the machine
+			return now, false // Larch deleted it with the machine
 		}
 	}
 	after := func(moment time.Time) bool { return !moment.IsZero() && !when.Before(moment) }
@@ -93,17 +93,17 @@ func (t *thing) at(when time.Time) (thing, bool) {
 
 func (l *Larch) time() time.Time { return l.now().Add(l.skipped) }
 
-// ServeHTTP answers one call.
+// ServeHTTP serves one request.
 func (l *Larch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in thing
-	_ = json.NewDecoder(r.Body).Decode(&in) // reads ask with null
+	_ = json.NewDecoder(r.Body).Decode(&in) // the body of a read is null
 	what, id, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
 	call := r.Method + " " + what
 
 	l.mu.Lock()
 	f := l.faults[call]
 	if f.Partial > 0 && r.URL.Query().Get("page") == "0" {
-		f = providertest.Fault{} // a page comes, and then the fault
+		f = providertest.Fault{} // the first page succeeds, the next one fails
 	} else {
 		delete(l.faults, call)
 	}
@@ -120,7 +120,7 @@ func (l *Larch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	case f.Done && f.Kind != "":
-		panic(http.ErrAbortHandler) // the connection is cut
+		panic(http.ErrAbortHandler) // the client gets no response
 	case f.Kind != "":
 		w.Header().Set("Retry-After", strconv.Itoa(int(f.After.Seconds())))
 		status, answer = words(f)
@@ -139,12 +139,12 @@ func (l *Larch) do(call, account, id string, in thing, r *http.Request) (int, an
 	case "GET account":
 		return http.StatusOK, map[string]string{"id": account}
 	case "POST disks":
-		return l.makeDisk(&in)
+		return l.createDisk(&in)
 	case "POST machines":
-		return l.makeMachine(&in)
+		return l.createMachine(&in)
 	case "GET operations":
 		if m := find(l.machines, account, strings.TrimPrefix(id, "op-"), l.time()); m != nil {
-			_, why := refuse(0, "zone_full", "there was no room after all")
+			_, why := refuse(0, "zone_full", "the zone has no more capacity")
 			return http.StatusOK, map[string]any{"id": id, "error": why}
 		}
 	case "GET machines", "GET disks", "DELETE machines", "DELETE disks":
@@ -161,7 +161,7 @@ func (l *Larch) do(call, account, id string, in thing, r *http.Request) (int, an
 			now, _ := t.at(l.time())
 			return http.StatusOK, now
 		case t.with != nil:
-			return refuse(http.StatusConflict, "in_use", "the disk is a machine's")
+			return refuse(http.StatusConflict, "in_use", "a machine uses the disk")
 		default:
 			if t.ended.IsZero() {
 				t.ended = l.time()
@@ -169,7 +169,7 @@ func (l *Larch) do(call, account, id string, in thing, r *http.Request) (int, an
 			return http.StatusAccepted, map[string]string{"operation": "op-" + id}
 		}
 	}
-	return refuse(http.StatusNotFound, "not_found", "there is no "+r.URL.Path)
+	return refuse(http.StatusNotFound, "not_found", r.URL.Path+" does not exist")
 }
 
 func find(all []*thing, account, id string, now time.Time) *thing {
@@ -181,7 +181,7 @@ func find(all []*thing, account, id string, now time.Time) *thing {
 	return nil
 }
 
-func (l *Larch) makeDisk(d *thing) (int, any) {
+func (l *Larch) createDisk(d *thing) (int, any) {
 	for _, other := range l.disks {
 		if _, there := other.at(l.time()); there && other.account == d.account && other.Name == d.Name {
 			return http.StatusConflict, map[string]string{"code": "name_taken", "id": other.ID, "message": "another disk has that name"}
@@ -196,13 +196,13 @@ func (l *Larch) addDisk(d *thing) (int, any) {
 	return http.StatusAccepted, *d
 }
 
-func (l *Larch) makeMachine(m *thing) (int, any) {
+func (l *Larch) createMachine(m *thing) (int, any) {
 	d := find(l.disks, m.account, m.Disk, l.time())
 	switch {
 	case d == nil || d.Zone != m.Zone:
-		return refuse(http.StatusNotFound, "not_found", "there is no such disk in the zone")
+		return refuse(http.StatusNotFound, "not_found", "the zone has no such disk")
 	case d.with != nil:
-		return refuse(http.StatusConflict, "in_use", "the disk is a machine's")
+		return refuse(http.StatusConflict, "in_use", "a machine uses the disk")
 	}
 	d.with = l.addMachine(m)
 	now, _ := m.at(l.time())
@@ -212,7 +212,7 @@ func (l *Larch) makeMachine(m *thing) (int, any) {
 func (l *Larch) addMachine(m *thing) *thing {
 	n := len(l.machines) + 1
 	m.ID, m.Address = fmt.Sprintf("m-%06d", n), fmt.Sprintf("192.0.2.%d", n%250+1)
-	m.Operation, m.booting, m.going = "op-"+m.ID, boots, goes
+	m.Operation, m.booting, m.going = "op-"+m.ID, bootTime, endTime
 	l.machines = append(l.machines, m)
 	return m
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// Knobs are all that the suite may turn.
+// Knobs returns all knobs of the suite.
 func (l *Larch) Knobs() providertest.Knobs {
 	return providertest.Knobs{
 		Advance: l.advance, Inject: l.inject, Lag: l.lag, Plant: l.plant, Remove: l.remove, GiveUp: l.giveUp,
@@ -22,7 +22,7 @@ func (l *Larch) Knobs() providertest.Knobs {
 	}
 }
 
-// calls say which one serves a verb.
+// calls has the request in which a fault is injected, for each verb.
 var calls = map[providertest.Verb]string{
 	providertest.Find: "GET machines", providertest.List: "GET machines", providertest.Create: "POST machines",
 	providertest.Delete: "DELETE machines", providertest.Leftovers: "GET disks",
@@ -32,9 +32,9 @@ func (l *Larch) inject(verb providertest.Verb, f providertest.Fault) error {
 	call, ok := calls[verb]
 	switch {
 	case !ok:
-		return providertest.Skip("opening makes no call")
+		return providertest.Skip("Open sends no request")
 	case f.Duplicate:
-		return providertest.Skip("Larch makes one machine with a disk")
+		return providertest.Skip("Larch creates one machine with a disk")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +42,7 @@ func (l *Larch) inject(verb providertest.Verb, f providertest.Fault) error {
 	return nil
 }
 
-// words are Larch's for a failure: reading them is what is tested.
+// words returns Larch's response for a fault. The test checks how the provider reads it.
 func words(f providertest.Fault) (int, any) {
 	status := map[provider.Kind]int{
 		provider.Denied: http.StatusForbidden, provider.Throttled: http.StatusTooManyRequests, provider.Conflict: http.StatusConflict,
@@ -55,7 +55,7 @@ func words(f providertest.Fault) (int, any) {
 	if f.Kind == provider.Exhausted && code == "" {
 		code = "sold_out"
 	}
-	return refuse(status, code, "the test wants it so")
+	return refuse(status, code, "a test injected this fault")
 }
 
 func (l *Larch) advance(d time.Duration) {
@@ -78,14 +78,14 @@ func (l *Larch) plant(class provider.Class, i provider.Instance) error {
 	if i.UID != "" {
 		maps.Copy(tags, map[string]string{larch.TagUID: i.UID, larch.TagNamespace: i.Namespace, larch.TagOwner: class.Owner})
 	}
-	l.addMachine(&thing{Name: i.Name, Zone: "north", Tags: tags, account: "account-1", Created: l.time().Add(-boots)})
+	l.addMachine(&thing{Name: i.Name, Zone: "north", Tags: tags, account: "account-1", Created: l.time().Add(-bootTime)})
 	return nil
 }
 
 func (l *Larch) remove(_ provider.Class, id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	find(l.machines, "account-1", id, l.time()).ended = l.time().Add(-goes)
+	find(l.machines, "account-1", id, l.time()).ended = l.time().Add(-endTime)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-// Command larch-double plays Larch at an address, 127.0.0.1:8099 unless told otherwise. It opens to the token "secret".
+// Command larch-double simulates Larch. Its argument is the address, by default 127.0.0.1:8099. The token is "secret".
 package main
 
 import (

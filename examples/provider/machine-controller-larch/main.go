@@ -1,4 +1,4 @@
-// Command machine-controller-larch keeps machines on Larch.
+// Command machine-controller-larch is the machine controller for Larch.
 package main
 
 import (

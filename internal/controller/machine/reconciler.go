@@ -4,6 +4,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,6 +43,8 @@ type Options[M client.Object] struct {
 	Recorder events.EventRecorder
 	// Budgets are the disruption budgets; nil: the control cluster has none.
 	Budgets Budgets
+	// Successor reads the machine to which the instance of a machine was moved; nil: such machines are not released.
+	Successor func(ctx context.Context, live client.Reader, m lifecycle.Machine) lifecycle.Successor
 	// Metrics and Tracer may be nil.
 	Metrics *Metrics
 	Tracer  Tracer
@@ -153,6 +156,9 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 			p.answer(ctx, q)
 			continue
 		}
+		if d.Waits() && d.Reason == lifecycle.ReasonMoved && len(p.steps) == 0 {
+			return d.After, nil // the object stays as it is
+		}
 		if d.Waits() {
 			return p.finish(ctx, d)
 		}
@@ -174,7 +180,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 // observe gathers the facts. A failed read is a fact too: no failure here ends the pass.
 func (p *pass[M]) observe(ctx context.Context) {
 	deleting := !p.view.Deleted.IsZero()
-	if !p.view.HasFinalizer && deleting || !deleting && len(p.view.Faults) > 0 {
+	if !p.view.HasFinalizer && deleting || !deleting && len(p.view.Faults) > 0 || p.view.MovedTo != "" {
 		return
 	}
 	p.infra, p.world.Session = p.instances().open(ctx)
@@ -202,7 +208,17 @@ func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 		p.world.MayFail = p.otherMachines().mayFail(ctx, p.m)
 	case lifecycle.QuestionDisruption:
 		p.world.Disruption = permitAsker[M]{p}.permit(ctx, lifecycle.DisruptingNothing)
+	case lifecycle.QuestionSuccessor:
+		p.world.Successor = p.successor(ctx)
 	}
+}
+
+// successor reads the machine to which the instance was moved.
+func (r passFacts[M]) successor(ctx context.Context) lifecycle.Successor {
+	if r.Successor == nil {
+		return lifecycle.Successor{Looked: true, Err: errors.New("this program does not read other APIs")}
+	}
+	return r.Successor(ctx, r.Live, r.view)
 }
 
 // finish records the result of the pass. A failure on the node of a preserved machine is recorded as well,

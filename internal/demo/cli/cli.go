@@ -40,7 +40,7 @@ func Command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), cloudCommand(), benchCommand())
+	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), cloudCommand(), benchCommand(), newCommand())
 	c.AddCommand(plugin.Commands(c.Use, streams, commands.More...)...)
 	version.AddTo(c)
 	return c

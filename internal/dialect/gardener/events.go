@@ -63,6 +63,8 @@ func farewell(before, after *v1alpha1.Machine, o lifecycle.Outcome) string {
 		what = "Instance is terminated"
 	case o.World.Removal.State == lifecycle.RemovalDone:
 		what = "Machine and instance are deleted"
+	case o.Reason == lifecycle.ReasonMoved:
+		what = "Machine is deleted; its instance was moved to machine " + before.Annotations[dialect.MovedToAnnotation]
 	case (Machines{}).View(before).Deletion.Abandon:
 		what = "Instance was left behind, as annotation " + dialect.AbandonAnnotation + " asks"
 	case held != "":

@@ -95,6 +95,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		Owned:        metav1.GetControllerOfNoCopy(m) != nil,
 		Preservation: keeping(m),
 		Reboot:       dialect.ReadRebooting(m),
+		MovedTo:      m.Annotations[dialect.MovedToAnnotation],
 		Faults:       faults(m),
 	}
 	v.Faults = append(v.Faults, dialect.Recall(m, kept(m), &v.Recorded)...)

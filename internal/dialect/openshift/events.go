@@ -79,6 +79,8 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 		}
 	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):
 		add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Err.Error())
+	case o.Reason == lifecycle.ReasonMoved && o.Did(lifecycle.RemoveFinalizer):
+		add(corev1.EventTypeNormal, "Delete", "Delete", fmt.Sprintf("Deleted machine %v; its instance was moved to machine %s", before.Name, before.Annotations[dialect.MovedToAnnotation]))
 	case o.World.Removal.State == lifecycle.RemovalDone && o.Did(lifecycle.RemoveFinalizer):
 		add(corev1.EventTypeNormal, "Delete", "Delete", farewell(after))
 	}

@@ -65,8 +65,9 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 			Drained: isDrained(m), DrainedAt: drainedAt(m), SkipDrain: skipDrain, Abandon: millwright.Read(m.Annotations).On(dialect.AbandonAnnotation),
 			PreDrain: hooks(m.Spec.LifecycleHooks.PreDrain), PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
 		},
-		Reboot: dialect.ReadRebooting(m),
-		Faults: faults(m),
+		Reboot:  dialect.ReadRebooting(m),
+		MovedTo: m.Annotations[dialect.MovedToAnnotation],
+		Faults:  faults(m),
 	}
 	v.Faults = append(v.Faults, dialect.Recall(m, kept(m), &v.Recorded)...)
 	v.Recorded.Provisioned = v.Recorded.ProviderID != "" || provisioned(m)

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
@@ -43,10 +44,24 @@ func (q *input) found(d lifecycle.Decision) finding {
 		why, _, _ := strings.Cut(q.Obstacles.AnotherTarget, ": check ")
 		return finding{key: string(d.Reason), chain: []Cause{{Source: "target cluster", Reason: string(d.Reason), Message: why}}}
 	}
+	if d.Reason == lifecycle.ReasonMoved {
+		return moved(q)
+	}
 	if !q.View.Deleted.IsZero() {
 		return q.leaving(d)
 	}
 	return q.living(d)
+}
+
+// moved explains a machine whose instance was moved to a machine of another API.
+func moved(q *input) finding {
+	f := finding{key: string(lifecycle.ReasonMoved), chain: []Cause{{
+		Source: "metadata.annotations", Reason: string(lifecycle.ReasonMoved), Message: millwright.MovedTo + ": " + q.View.MovedTo,
+	}}}
+	if !q.View.Deleted.IsZero() {
+		f.key = variant(lifecycle.ReasonMoved, "Deleting")
+	}
+	return f
 }
 
 // view returns the machine in the state after its controller's first writes: those writes themselves are no

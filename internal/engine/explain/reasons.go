@@ -122,6 +122,9 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonRecovered):                      {Progressing, "is healthy: its node {node} has been Ready{ready}", "wait: the controllers will update the status soon", true},
 	word(lifecycle.ReasonJoined):                         {Progressing, "is healthy: its node {node} has been Ready{ready}", "wait: the controllers will update the status soon", true},
 
+	word(lifecycle.ReasonMoved):               {Waiting, "is left alone: its instance was moved to another machine", "finish with `kubectl machine migrate`, or, if no other machine has the instance, remove the annotation millwright.dev/moved-to", false},
+	word(lifecycle.ReasonMoved) + "/Deleting": {Stuck, "{going}: its instance was moved to a machine that does not have it", "finish with `kubectl machine migrate`, or remove the annotation millwright.dev/moved-to, which also terminates the instance", false},
+
 	// Updates in place.
 	word(lifecycle.ReasonUpdateCandidate): {Progressing, updating + "node {node} waits for its turn", wait, true},
 	word(lifecycle.ReasonUpdateSelected):  {Progressing, updating + "node {node} is the next one", wait, true},

@@ -115,6 +115,7 @@ const (
 	ReasonUpdateTimeout     Reason = "UpdateTimeout"
 	ReasonUpdateWithdrawn   Reason = "UpdateWithdrawn"
 	ReasonReconnected       Reason = "SightRegained"
+	ReasonMoved             Reason = "Moved"
 	ReasonReleased          Reason = "Released"
 	ReasonDeleting          Reason = "Deleting"
 	ReasonDrainBlockedHook  Reason = "PreDrainHookPresent"
@@ -181,6 +182,8 @@ const (
 	QuestionGroup Question = "Group"
 	// QuestionDisruption: whether the disruption budgets permit it, which is World.Disruption.
 	QuestionDisruption Question = "Disruption"
+	// QuestionSuccessor: whether the machine in Machine.MovedTo has the instance, which is World.Successor.
+	QuestionSuccessor Question = "Successor"
 )
 
 // Needs returns the question that has to be answered before the decision about m is carried out; empty: none.
@@ -196,6 +199,8 @@ func (d Decision) Needs(m Machine) Question {
 		return QuestionGroup
 	case d.Reason == ReasonDisruptionBudget:
 		return QuestionDisruption
+	case d.Reason == ReasonMoved && !m.Deleted.IsZero():
+		return QuestionSuccessor
 	}
 	return ""
 }
@@ -219,7 +224,7 @@ type check func(input) *Decision
 // again.
 func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 	d := DecideLife(now, m, w, p)
-	if !d.Waits() {
+	if !d.Waits() || d.Reason == ReasonMoved {
 		return d
 	}
 	q := input{now: now, m: m, w: w, p: p}

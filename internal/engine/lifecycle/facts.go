@@ -45,6 +45,8 @@ type Machine struct {
 	Preservation Preservation
 	// Reboot is the request to reboot it before it is replaced.
 	Reboot Rebooting
+	// MovedTo is the machine of another API to which the instance was moved, as "api/namespace/name"; empty: none.
+	MovedTo string
 	// Faults are the errors in the object.
 	Faults []Fault
 }
@@ -164,6 +166,8 @@ type World struct {
 	// Reboot is what this process knows of the last reboot, stored or not; its Request, Until and For are
 	// unset. The zero value: no reboot.
 	Reboot Rebooting
+	// Successor is the machine in Machine.MovedTo. It is looked up only when a decision requires it.
+	Successor Successor
 	// Disruption is the answer of the disruption budgets. It is looked up only when a decision requires it.
 	Disruption Disruption
 	// MayFail says that an unhealthy machine may be set to Failed now. It is looked up only when a decision

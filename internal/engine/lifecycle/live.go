@@ -12,6 +12,7 @@ import (
 // life has the checks for a machine that is not under deletion, from a newly created object to a node that
 // does its work. Each check assumes that the checks before it had no objection.
 var life = []check{
+	moved,
 	notHeld,
 	faulty,
 	failed,

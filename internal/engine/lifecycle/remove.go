@@ -16,6 +16,7 @@ import (
 // unanswered question never means that something is deleted.
 var removal = []check{
 	released,
+	moved,
 	preDrainHook,
 	targetReplaced,
 	nodeDoubted,

@@ -3,6 +3,7 @@ package commands
 
 import (
 	"github.com/millwright-dev/millwright/internal/plugin"
+	"github.com/millwright-dev/millwright/internal/plugin/migrate"
 	"github.com/millwright-dev/millwright/internal/plugin/period"
 	"github.com/millwright-dev/millwright/internal/plugin/stop"
 	"github.com/millwright-dev/millwright/internal/plugin/top"
@@ -10,4 +11,4 @@ import (
 )
 
 // More has these commands.
-var More = []plugin.Command{top.Command, ui.Command, period.Command, stop.Stop, stop.Resume}
+var More = []plugin.Command{top.Command, ui.Command, period.Command, migrate.Command, stop.Stop, stop.Resume}

@@ -21,29 +21,14 @@ type Facts struct {
 	Objects     []Object
 	Definitions []Definition
 	Leases      []Lease
-	// Served has infrastructures for which a controller runs, in addition to [Providers]. It uses the names that
-	// objects use.
+	// Served has the infrastructures for which a controller runs, by the names that objects use: the kind of a provider spec, or
+	// the provider of a machine class.
 	Served []string
 	// Lacks has the missing rights of the checked accounts. Asked means that the caller checked at least one account.
 	Lacks []Lack
 	Asked bool
 	// Gaps has texts about the objects that could not be read.
 	Gaps []string
-}
-
-// Providers has the infrastructures that Millwright supports, by the names that objects use: the kind of a provider
-// spec, or the provider of a machine class.
-var Providers = []string{
-	"KubemarkMachineProviderConfig", "kubemark",
-	"AWSMachineProviderConfig", "AWS",
-	"AlibabaCloudMachineProviderConfig", "Alicloud",
-	"AzureMachineProviderSpec", "Azure",
-	"GCPMachineProviderSpec", "GCP",
-	"LibvirtMachineProviderConfig", "libvirt",
-	"OpenstackProviderSpec", "OpenStack",
-	"VSphereMachineProviderSpec", "vsphere",
-	"KubevirtMachineProviderSpec", "KubeVirt",
-	"BareMetalMachineProviderSpec", "Metal3",
 }
 
 // Object is one object of an API.
@@ -250,9 +235,8 @@ func definitions(all []Definition) (out []Block) {
 
 // infrastructures returns a block for each infrastructure without a provider.
 func infrastructures(f Facts) []Block {
-	known := append(slices.Clone(Providers), f.Served...)
 	return grouped(f.Objects, func(o Object) []string {
-		if o.Infrastructure == "" || slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, o.Infrastructure) }) {
+		if o.Infrastructure == "" || slices.ContainsFunc(f.Served, func(k string) bool { return strings.EqualFold(k, o.Infrastructure) }) {
 			return nil
 		}
 		return []string{o.Infrastructure}

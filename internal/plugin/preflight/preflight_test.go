@@ -1,15 +1,10 @@
 package preflight_test
 
 import (
-	"cmp"
-	"io/fs"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/millwright-dev/millwright/examples"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 )
@@ -19,6 +14,7 @@ var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // sound returns the facts about a cluster with one healthy machine and no obstacle.
 func sound(changes ...func(*preflight.Facts)) preflight.Facts {
 	f := preflight.Facts{
+		Served: []string{"kubemark"},
 		Definitions: []preflight.Definition{
 			{Name: "machines.a", Present: true, Needed: true, Serves: []string{"v1"}, Wants: "v1"},
 			{Name: "deployments.a", Wants: "v1"},
@@ -153,33 +149,5 @@ func TestTextFits(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
-	}
-}
-
-// said matches the infrastructure in an example of either API.
-var said = regexp.MustCompile(`(?m)^provider: (\S+)|^ {6,10}kind: (\w+Provider\w+)`)
-
-// TestExamplesAreServed: Providers has the infrastructure of each example.
-func TestExamplesAreServed(t *testing.T) {
-	found := 0
-	files, err := fs.Glob(examples.FS, "*/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("example files %v, error %v", files, err)
-	}
-	for _, file := range files {
-		raw, err := fs.ReadFile(examples.FS, file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range said.FindAllStringSubmatch(string(raw), -1) {
-			name := cmp.Or(m[1], m[2])
-			found++
-			if !slices.Contains(preflight.Providers, name) {
-				t.Errorf("%s: Providers lacks %s", file, name)
-			}
-		}
-	}
-	if found < len(files) {
-		t.Errorf("found %d infrastructures in %d files, want at least one in each", found, len(files))
 	}
 }
