@@ -91,6 +91,8 @@ type Reconciler[S client.Object] struct {
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
+	// counts are the numbers of machines that were counted for the turns of sets.
+	counts map[types.NamespacedName]counted
 	// selections are the selectors and labels of sets at their last comparison with other sets.
 	selections map[types.NamespacedName]selection
 }
@@ -157,7 +159,7 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 	nodeReader, _ := dialect.As[dialect.NodeReader](lens)
 	unhealthy, _ := dialect.As[dialect.HealthJudge](lens)
 	return &Reconciler[S]{
-		Options: o, lens: lens, preserver: preserver, nodeReader: nodeReader, unhealthy: unhealthy, memories: map[types.NamespacedName]*memory{},
+		Options: o, lens: lens, preserver: preserver, nodeReader: nodeReader, unhealthy: unhealthy, memories: map[types.NamespacedName]*memory{}, counts: map[types.NamespacedName]counted{},
 		selections: map[types.NamespacedName]selection{},
 	}
 }
@@ -228,5 +230,6 @@ func (r *Reconciler[S]) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.memories, key)
+	delete(r.counts, key)
 	delete(r.selections, key)
 }

@@ -2,6 +2,7 @@ package machineset
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,9 +11,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/turn"
 )
 
-// countedAnew is the number of machines up to which the machines of a set are counted for its turn. For a
-// larger set the number of its last pass counts: to list them takes as long as a pass.
-const countedAnew = 200
+const (
+	// countedAnew is the number of machines up to which the machines of a set are counted for its turn. For a
+	// larger set the number of its last pass counts: to list them takes as long as a pass.
+	countedAnew = 200
+	// countPause is how long the number of machines of a larger set is reused before its first pass. A cache that begins reports
+	// each machine, and each report asks for the turn of the set.
+	countPause = time.Second
+)
+
+// counted is the number of machines of a set, counted at a time.
+type counted struct {
+	uid     types.UID
+	members int
+	at      time.Time
+}
 
 // Turn says, by the cache, what kind of work a set is that begins to wait for a worker.
 func (r *Reconciler[S]) Turn(ctx context.Context, key types.NamespacedName) turn.Class {
@@ -25,13 +38,32 @@ func (r *Reconciler[S]) Turn(ctx context.Context, key types.NamespacedName) turn
 		return turn.Settled // the pass will wait
 	}
 	if members <= countedAnew {
-		machines, err := r.machinesOf(ctx, r.Client, s.GetNamespace(), string(s.GetUID()))
-		if err != nil {
+		var err error
+		if members, err = r.count(ctx, key, s.GetUID()); err != nil {
 			return turn.Settled
 		}
-		members = staying(machines)
 	}
 	return replicas.Turn(r.lens.View(s).Set, members)
+}
+
+// count returns how many machines the set has that are not under deletion.
+func (r *Reconciler[S]) count(ctx context.Context, key types.NamespacedName, uid types.UID) (int, error) {
+	r.mu.Lock()
+	c := r.counts[key]
+	r.mu.Unlock()
+	now := r.Clock.Now()
+	if c.uid == uid && c.members > countedAnew && now.Sub(c.at) < countPause {
+		return c.members, nil
+	}
+	machines, err := r.machinesOf(ctx, r.Client, key.Namespace, string(uid))
+	if err != nil {
+		return 0, err
+	}
+	c = counted{uid: uid, members: staying(machines), at: now}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[key] = c
+	return c.members, nil
 }
 
 // lastPass is the remaining work after the set's last pass, and the number of machines of that pass; zero
