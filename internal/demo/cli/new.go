@@ -152,7 +152,7 @@ func checkoutOf(given string) (string, error) {
 	}
 }
 
-// moduleIn returns the path of the Go module in a folder; empty if there is none.
+// moduleIn returns the path of the Go module in a folder; empty if the folder has no go.mod.
 func moduleIn(dir string) string {
 	f, err := os.Open(filepath.Join(dir, "go.mod"))
 	if err != nil {

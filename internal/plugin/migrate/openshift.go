@@ -58,7 +58,9 @@ func (openshift) pool(_ context.Context, _ client.Reader, o client.Object) (Pool
 		return p, fmt.Errorf("machineset %s: the kind %q of the provider spec is unknown", s.Name, kind)
 	}
 	p.Infrastructure = infrastructures.All[i]
-	p.UserData, p.Credentials = secretOf(spec, "userDataSecret"), secretOf(spec, "credentialsSecret")
+	if c, known := converters[p.Infrastructure.Name]; known {
+		p.UserData, p.Credentials = c.takeSecrets(spec)
+	}
 	p.Spec = spec
 	if d := s.Spec.DeletePolicy; d != "" && d != string(machinev1.RandomMachineSetDeletePolicy) {
 		p.Lost = append(p.Lost, "spec.deletePolicy "+d)
@@ -80,23 +82,13 @@ var scaling = map[string]bool{
 	"machine.openshift.io/cluster-api-autoscaler-node-group-max-size": true,
 }
 
-// secretOf removes the reference to a Secret from a provider spec, and returns the name of the Secret.
-func secretOf(spec map[string]any, field string) string {
-	ref, _ := spec[field].(map[string]any)
-	delete(spec, field)
-	name, _ := ref["name"].(string)
-	return name
-}
-
 func (openshiftBuilder) class(Pool) client.Object { return nil }
 
 // spec returns the spec of the Machines of a pool.
 func (openshiftBuilder) spec(p Pool) machinev1.MachineSpec {
 	spec := typed(p.Spec, p.Infrastructure.OpenShift)
-	for field, name := range map[string]string{"userDataSecret": p.UserData, "credentialsSecret": p.Credentials} {
-		if name != "" {
-			spec[field] = map[string]any{"name": name}
-		}
+	if c, known := converters[p.Infrastructure.Name]; known {
+		_ = c.putSecrets(spec, p.UserData, p.Credentials) // the translation has checked whether the spec can name them
 	}
 	return machinev1.MachineSpec{
 		ObjectMeta:   machinev1.ObjectMeta{Labels: p.NodeLabels, Annotations: p.NodeAnnotations},

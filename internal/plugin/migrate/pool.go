@@ -81,9 +81,15 @@ func (p Pool) translated(to half) (Pool, error) {
 	if !known {
 		return p, fmt.Errorf("provider specs of %s cannot be converted yet", p.Infrastructure.Name)
 	}
-	convert := c.toOpenShift
-	if to.api().Name == (gardener{}).api().Name {
-		convert = c.toGardener
+	convert := c.toGardener
+	if to.api().Name == (openshift{}).api().Name {
+		convert = func(spec map[string]any) (map[string]any, error) {
+			spec, err := c.toOpenShift(spec)
+			if err != nil {
+				return nil, err
+			}
+			return spec, c.putSecrets(maps.Clone(spec), p.UserData, p.Credentials) // whether the spec can name them
+		}
 	}
 	spec, err := convert(p.Spec)
 	if err != nil {
