@@ -297,4 +297,16 @@ var lifecycleMutants = []Mutant{
 		To:   "",
 		Note: "a node that has recovered is rebooted because of an earlier request of a health check",
 	},
+	{
+		ID: "lifecycle/released-without-successor", File: "moved.go", Func: "moved",
+		From:  "case s.Records:",
+		To:    "case s.Looked:",
+		Finds: "TestMoved", Note: "a moved machine is deleted although no other machine has its instance",
+	},
+	{
+		ID: "lifecycle/moved-instance-drained", File: "remove.go", Func: "removal",
+		From:  "released,\n\tmoved,",
+		To:    "released,",
+		Finds: "TestMoved", Note: "the deletion of a moved machine terminates the instance of another machine",
+	},
 }
