@@ -27,16 +27,17 @@ import (
 // programs returns the programs in the file, by name. An image has a link for each program.
 func programs() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
-		"installation-check":          installation.Command,
-		"machine-api-operator":        start.Command,
-		"machine-controller":          as("machine-controller", kubemarkcontroller.Command),
-		"machine-controller-kubemark": kubemarkcontroller.Command,
-		"machine-controller-manager":  setprograms.ControllerManager,
-		"machine-healthcheck":         program.HealthCheck().Command,
-		"machine-ui":                  uiserver.Command,
-		"machineset-controller":       setprograms.SetController,
-		"nodelink-controller":         program.NodeLink().Command,
-		"termination-handler":         handler.Command,
+		"control-plane-machine-set-operator": setprograms.ControlPlane,
+		"installation-check":                 installation.Command,
+		"machine-api-operator":               start.Command,
+		"machine-controller":                 as("machine-controller", kubemarkcontroller.Command),
+		"machine-controller-kubemark":        kubemarkcontroller.Command,
+		"machine-controller-manager":         setprograms.ControllerManager,
+		"machine-healthcheck":                program.HealthCheck().Command,
+		"machine-ui":                         uiserver.Command,
+		"machineset-controller":              setprograms.SetController,
+		"nodelink-controller":                program.NodeLink().Command,
+		"termination-handler":                handler.Command,
 	}
 }
 

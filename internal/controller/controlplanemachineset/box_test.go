@@ -1,0 +1,434 @@
+package controlplanemachineset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/engine/controlplane"
+)
+
+func (s *stage) want(about, want string) {
+	s.Helper()
+	if got := s.text(); got != want {
+		s.Fatalf("%s: %s\nwant %s", about, got, want)
+	}
+}
+
+func (s *stage) conditions(about, available, degraded, progressing string) {
+	s.Helper()
+	for kind, want := range map[string]string{controlplane.Available: available, controlplane.Degraded: degraded, controlplane.Progressing: progressing} {
+		if got := s.condition(kind); got != want {
+			s.Errorf("%s: %s is %q, want %q", about, kind, got, want)
+		}
+	}
+}
+
+// TestRollingUpdate: the controller replaces one machine after the other, and waits while a hook holds the old one.
+func TestRollingUpdate(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b", "c")
+	s.set(nil)
+	s.settle(nil)
+	s.want("at rest", "0 m5 a, 1 m5 b, 2 m5 c")
+	s.conditions("at rest", "True AllReplicasAvailable", "False AsExpected", "False AllReplicasUpdated")
+	if len(s.created) > 0 {
+		t.Fatalf("created %v", s.created)
+	}
+	for _, m := range s.machines() {
+		if owner := metav1.GetControllerOf(&m); owner == nil || owner.UID != s.read().UID {
+			t.Errorf("machine %s is not adopted: %v", m.Name, owner)
+		}
+		before := m.DeepCopy()
+		m.Spec.LifecycleHooks.PreDrain = []machinev1beta1.LifecycleHook{{Name: "EtcdQuorumOperator", Owner: "clusteroperator/etcd"}}
+		s.must(s.Patch(t.Context(), &m, client.MergeFrom(before)))
+	}
+
+	s.edit(instance("m6"))
+	s.pass()
+	s.want("the replacement exists", "0 m5 a, 0 m6 a, 1 m5 b, 2 m5 c")
+	s.pass()
+	s.want("the replacement is not ready", "0 m5 a, 0 m6 a, 1 m5 b, 2 m5 c")
+	s.settle(nil)
+	s.want("etcd holds the old machine", "0 m5 a deleting, 0 m6 a, 1 m5 b, 2 m5 c")
+	s.conditions("etcd holds the old machine", "True AllReplicasAvailable", "False AsExpected", "True NeedsUpdateReplicas")
+	s.release("old-master-0")
+	s.settle(nil)
+	s.want("the next one", "0 m6 a, 1 m5 b deleting, 1 m6 b, 2 m5 c")
+	s.release("old-master-1", "old-master-2")
+	s.settle(nil)
+	s.want("done", "0 m6 a, 1 m6 b, 2 m6 c")
+	s.conditions("done", "True AllReplicasAvailable", "False AsExpected", "False AllReplicasUpdated")
+	if len(s.created) != 3 || len(s.deleted) != 3 {
+		t.Errorf("created %v, deleted %v", s.created, s.deleted)
+	}
+	s.created[0] = strings.Replace(s.created[0], s.created[0][len("c1-master-"):len("c1-master-")+5], "xxxxx", 1)
+	if s.created[0] != "c1-master-xxxxx-0" {
+		t.Errorf("the name is %s", s.created[0])
+	}
+	m := s.machines()[0]
+	if !strings.Contains(string(m.Spec.ProviderSpec.Value.Raw), `"later":{"kept":true}`) || m.Annotations["note"] != "kept" || m.Labels[machinev1beta1.MachineClusterIDLabel] != cluster {
+		t.Errorf("the new machine has %s, %v, %v", m.Spec.ProviderSpec.Value.Raw, m.Annotations, m.Labels)
+	}
+	if got := len(s.events.Events); got != 6 {
+		t.Errorf("%d events", got)
+	}
+}
+
+// release removes the hooks of machines, as etcd's operator does.
+func (s *stage) release(names ...string) {
+	s.Helper()
+	for _, name := range names {
+		m := &machinev1beta1.Machine{}
+		s.must(s.Get(s.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, m))
+		before := m.DeepCopy()
+		m.Spec.LifecycleHooks.PreDrain = nil
+		s.must(s.Patch(s.Context(), m, client.MergeFrom(before)))
+	}
+}
+
+// TestKilledAtEachWrite: of three attempts of a write, one does not reach the API server, one is carried out without a reply, and one succeeds. After each lost one,
+// another process continues. No index gets a second replacement, and no machine is deleted before its replacement is ready.
+func TestKilledAtEachWrite(t *testing.T) {
+	for offset := range 3 {
+		s := newStage(t)
+		writes, kills := 0, 0
+		s.fate = func() fate {
+			writes++
+			f := []fate{lostReply, lostRequest, carriedOut}[(writes+offset)%3]
+			if f != carriedOut {
+				kills++
+			}
+			return f
+		}
+		s.masters("a", "b", "c")
+		s.set(instance("m6"))
+		for range 150 {
+			s.pass()
+			s.onePerIndex()
+			s.live(nil)
+		}
+		s.want("done", "0 m6 a, 1 m6 b, 2 m6 c")
+		if len(s.created) != 3 || len(s.deleted) < 3 || kills < 10 {
+			t.Errorf("created %v, deleted %v, killed %d times in %d writes", s.created, s.deleted, kills, writes)
+		}
+		s.clean()
+	}
+}
+
+// TestRepeatedCreation: a request that reaches the API server late, after the next pass has listed the machines, creates no second machine.
+func TestRepeatedCreation(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b")
+	set := s.set(nil)
+	s.pass()
+	s.want("the missing machine exists", "0 m5 a, 1 m5 b, 2 m5 c")
+	s.must(s.Get(t.Context(), client.ObjectKeyFromObject(set), set))
+	sight, err := s.r.observe(t.Context(), set)
+	s.must(err)
+	// The same machine again, at the version of the set at which it was created.
+	created := s.machines()[2]
+	late := newMachine(set, sight.wanted[2], 2, 0)
+	late.Name = created.Name
+	if err := s.Create(t.Context(), late); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("a second creation: %v", err)
+	}
+	for _, other := range []string{suffix(set, 2, 1), suffix(set, 1, 0)} {
+		if first := suffix(set, 2, 0); first == other || len(first) != 5 || first != suffix(set, 2, 0) {
+			t.Errorf("suffixes %s and %s", first, other)
+		}
+	}
+}
+
+// TestOnDelete: the controller replaces only what a user deletes, all of it at once.
+func TestOnDelete(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b", "c")
+	s.set(onDelete)
+	s.edit(instance("m6"))
+	s.settle(nil)
+	s.want("nothing happens", "0 m5 a, 1 m5 b, 2 m5 c")
+	s.conditions("nothing happens", "True AllReplicasAvailable", "False AsExpected", "True NeedsUpdateReplicas")
+	for _, m := range s.machines()[:2] {
+		s.must(s.Delete(t.Context(), &m))
+	}
+	s.pass()
+	s.want("both are replaced", "0 m5 a deleting, 0 m6 a, 1 m5 b deleting, 1 m6 b, 2 m5 c")
+	s.settle(nil)
+	s.want("both are replaced", "0 m6 a, 1 m6 b, 2 m5 c")
+	if len(s.deleted) > 0 {
+		t.Errorf("deleted %v", s.deleted)
+	}
+}
+
+// TestFailureDomains: without one failure domain, only its index moves; with another one, none does.
+func TestFailureDomains(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b", "c")
+	s.set(nil)
+	domains := func(zones ...string) func(*machinev1.ControlPlaneMachineSet) {
+		return func(set *machinev1.ControlPlaneMachineSet) {
+			list := []machinev1.AWSFailureDomain{}
+			for _, zone := range zones {
+				list = append(list, machinev1.AWSFailureDomain{Placement: machinev1.AWSFailureDomainPlacement{AvailabilityZone: zone}})
+			}
+			set.Spec.Template.OpenShiftMachineV1Beta1Machine.FailureDomains.AWS = &list
+		}
+	}
+	s.edit(domains("d", "c", "b", "a"))
+	s.settle(nil)
+	s.want("one more", "0 m5 a, 1 m5 b, 2 m5 c")
+	s.edit(domains("a", "d", "c"))
+	s.settle(nil)
+	s.want("without b", "0 m5 a, 1 m5 d, 2 m5 c")
+	s.edit(func(set *machinev1.ControlPlaneMachineSet) {
+		set.Spec.Template.OpenShiftMachineV1Beta1Machine.FailureDomains = nil
+	})
+	s.pass()
+	s.want("without any, the template as it is", "0 m5 a, 0 m5 , 1 m5 d, 2 m5 c")
+}
+
+// TestStops: what stops the controller, and what does not.
+func TestStops(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b", "c")
+	s.set(instance("m6"))
+	s.join("stranger", corev1.ConditionTrue)
+	s.pass()
+	s.want("a node without a machine", "0 m5 a, 1 m5 b, 2 m5 c")
+	s.conditions("a node without a machine", "True AllReplicasAvailable", "True UnmanagedNodes", "False OperatorDegraded")
+	s.must(s.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node("stranger")}}))
+
+	// K2: the node of a machine does not exist. The index is unavailable, and the replacement of another one begins.
+	s.must(s.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node("old-master-2")}}))
+	s.pass()
+	s.want("K2", "0 m5 a, 0 m6 a, 1 m5 b, 2 m5 c")
+	s.conditions("K2", "False UnavailableReplicas", "False AsExpected", "True NeedsUpdateReplicas")
+
+	// K4: a machine has another owner.
+	m := s.machines()[0]
+	before := m.DeepCopy()
+	m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "1", Controller: ptr.To(true)}}
+	s.must(s.Patch(t.Context(), &m, client.MergeFrom(before)))
+	s.live(func(m machinev1beta1.Machine) bool { return m.Status.NodeRef == nil })
+	s.pass()
+	s.want("K4", "0 m5 a, 0 m6 a, 1 m5 b, 2 m5 c")
+	s.conditions("K4", "False UnavailableReplicas", "True MachinesAlreadyOwned", "True NeedsUpdateReplicas")
+}
+
+// TestErrors: a pass that fails changes no machine, and the sixteenth of the same error is a condition.
+func TestErrors(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b", "c")
+	s.set(instance("m6"))
+	s.options.Defaults = func(context.Context) (Filler, error) { return nil, errors.New("webhooks are unknown") }
+	s.r = New(s.options)
+	for i := range mostErrors {
+		if i > 0 && s.condition(controlplane.Error) == "True ContinuousErrors" {
+			t.Fatalf("reported after %d passes", i)
+		}
+		if _, err := s.r.Reconcile(t.Context(), s.request()); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	if got := s.condition(controlplane.Error); got != "True ContinuousErrors" {
+		t.Errorf("Error is %s", got)
+	}
+	s.want("nothing happens", "0 m5 a, 1 m5 b, 2 m5 c")
+	s.options.Defaults = nil
+	s.r.Options = s.options.complete()
+	s.pass()
+	if got := s.condition(controlplane.Error); got != "False AsExpected" {
+		t.Errorf("Error is %s", got)
+	}
+}
+
+func (s *stage) request() reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: s.namespace, Name: Name}}
+}
+
+// TestDefaultsAreNoDifference: K1. A template without a field that webhooks fill in differs from no machine that has it.
+func TestDefaultsAreNoDifference(t *testing.T) {
+	s := newStage(t)
+	s.options.Defaults = func(context.Context) (Filler, error) {
+		return func(_ configv1.PlatformType, m *machinev1beta1.Machine) ([]byte, error) {
+			var spec map[string]any
+			if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &spec); err != nil {
+				return nil, err
+			}
+			if spec["instanceType"] == "" {
+				spec["instanceType"] = "m5"
+			}
+			return json.Marshal(spec)
+		}, nil
+	}
+	s.r = New(s.options)
+	s.masters("a", "b", "c")
+	s.set(instance(""))
+	s.settle(nil)
+	s.want("nothing happens", "0 m5 a, 1 m5 b, 2 m5 c")
+}
+
+// TestDeletionOfTheSet: all machines stay, without the owner reference, and the set disappears.
+func TestDeletionOfTheSet(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b", "c")
+	set := s.set(nil)
+	s.settle(nil)
+	s.must(s.Delete(t.Context(), set))
+	s.pass()
+	if err := s.Get(t.Context(), client.ObjectKeyFromObject(set), set); !apierrors.IsNotFound(err) {
+		t.Errorf("the set: %v, finalizers %v", err, set.Finalizers)
+	}
+	for _, m := range s.machines() {
+		if len(m.OwnerReferences) > 0 || m.DeletionTimestamp != nil {
+			t.Errorf("machine %s: %v, deleted %v", m.Name, m.OwnerReferences, m.DeletionTimestamp)
+		}
+	}
+	s.pass() // there is nothing to do
+}
+
+// TestGenerator: an inactive set follows the machines, an edit does not last, and an activation does.
+func TestGenerator(t *testing.T) {
+	s := newStage(t)
+	g := NewGenerator(s.options)
+	generate := func() {
+		t.Helper()
+		if _, err := g.Reconcile(t.Context(), s.request()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.masters("a")
+	generate()
+	if err := s.Get(t.Context(), s.request().NamespacedName, &machinev1.ControlPlaneMachineSet{}); !apierrors.IsNotFound(err) {
+		t.Fatalf("one machine is no control plane: %v", err)
+	}
+	for i, zone := range []string{"b", "c"} {
+		m := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: fmt.Sprintf("old-master-%d", i+1), Labels: masterLabels()}}
+		m.Spec.ProviderSpec.Value = s.machines()[0].Spec.ProviderSpec.Value.DeepCopy()
+		m.Spec.ProviderSpec.Value.Raw = rawSpec("m5", zone)
+		s.must(s.Create(t.Context(), m))
+	}
+	s.live(nil)
+	generate()
+	first := s.read()
+	if first.Spec.State != machinev1.ControlPlaneMachineSetStateInactive || len(*first.Spec.Template.OpenShiftMachineV1Beta1Machine.FailureDomains.AWS) != 3 {
+		t.Fatalf("generated %+v", first.Spec)
+	}
+	s.settle(nil)
+	s.want("an inactive set changes nothing", "0 m5 a, 1 m5 b, 2 m5 c")
+	generate()
+	if again := s.read(); again.Generation != first.Generation {
+		t.Errorf("the set was written again without a change")
+	}
+	s.edit(instance("m6"))
+	generate()
+	if now := s.read(); now.UID != first.UID || strings.Contains(string(now.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.ProviderSpec.Value.Raw), "m6") {
+		t.Errorf("K14: the edit lasts, or the set was replaced: %s", now.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.ProviderSpec.Value.Raw)
+	}
+	s.edit(func(set *machinev1.ControlPlaneMachineSet) {
+		instance("m6")(set)
+		set.Spec.State = machinev1.ControlPlaneMachineSetStateActive
+	})
+	generate()
+	s.settle(nil)
+	s.want("an active set is rolled out", "0 m6 a, 1 m6 b, 2 m6 c")
+}
+
+// TestClusterOperator: the ClusterOperator shows the conditions of an active set.
+func TestClusterOperator(t *testing.T) {
+	s := newStage(t)
+	dir := filepath.Join(published(t), "config/v1/zz_generated.crd-manifests")
+	crds, err := envtest.InstallCRDs(devplaneConfig(t), envtest.CRDInstallOptions{Paths: []string{
+		filepath.Join(dir, "0000_00_cluster-version-operator_01_clusteroperators.crd.yaml"),
+		filepath.Join(dir, "0000_10_config-operator_01_infrastructures-Default.crd.yaml"),
+	}, MaxTime: time.Minute})
+	s.must(err)
+	co := &configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: OperatorName}}
+	s.must(s.Create(t.Context(), co))
+	t.Cleanup(func() {
+		for _, crd := range crds {
+			_ = s.Delete(context.Background(), crd)
+		}
+	})
+	said := func() string {
+		s.must(s.Get(t.Context(), client.ObjectKeyFromObject(co), co))
+		out := map[configv1.ClusterStatusConditionType]string{}
+		for _, c := range co.Status.Conditions {
+			out[c.Type] = string(c.Status) + " " + c.Reason
+		}
+		raw, err := json.Marshal(out)
+		s.must(err)
+		return string(raw)
+	}
+	s.pass()
+	const well = `{"Available":"True AsExpected","Degraded":"False AsExpected","Progressing":"False AsExpected","Upgradeable":"True AsExpected"}`
+	if got := said(); got != well || co.Status.Versions[0].Version != "1.2.3" || len(co.Status.RelatedObjects) != 3 {
+		t.Errorf("without a set: %s, %v", got, co.Status)
+	}
+	s.masters("a", "b")
+	s.set(nil)
+	s.pass()
+	if got := said(); got != `{"Available":"False UnavailableReplicas","Degraded":"False AsExpected","Progressing":"True NeedsUpdateReplicas","Upgradeable":"False AsExpected"}` {
+		t.Errorf("a machine is missing: %s", got)
+	}
+	version := co.ResourceVersion
+	s.settle(nil)
+	if got := said(); got != `{"Available":"True AllReplicasAvailable","Degraded":"False AsExpected","Progressing":"False AllReplicasUpdated","Upgradeable":"True AsExpected"}` || co.ResourceVersion == version {
+		t.Errorf("at rest: %s", got)
+	}
+	version = co.ResourceVersion
+	s.pass()
+	if said(); co.ResourceVersion != version {
+		t.Error("an unchanged status is written again")
+	}
+}
+
+func TestWakes(t *testing.T) {
+	master := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Labels: masterLabels()}}
+	elsewhere := master.DeepCopy()
+	elsewhere.Namespace = "other"
+	worker := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}
+	node := func(label string, ready corev1.ConditionStatus) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{label: ""}}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
+	}
+	for _, c := range []struct {
+		about         string
+		before, after client.Object
+		want          bool
+	}{
+		{"a master", nil, master, true},
+		{"in another namespace", nil, elsewhere, false},
+		{"a worker", nil, worker, false},
+		{"a worker that becomes a master", worker, master, true},
+		{"a heartbeat", node(nodeRoles[1], corev1.ConditionTrue), node(nodeRoles[1], corev1.ConditionTrue), false},
+		{"a node that is not ready any more", node(nodeRoles[1], corev1.ConditionTrue), node(nodeRoles[1], corev1.ConditionUnknown), true},
+		{"a node that gets the label", node("x", corev1.ConditionTrue), node(nodeRoles[0], corev1.ConditionTrue), true},
+		{"a node of a worker", nil, node("x", corev1.ConditionTrue), false},
+		{"another set", nil, &machinev1.ControlPlaneMachineSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other"}}, false},
+		{"another ClusterOperator", nil, &configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: "etcd"}}, false},
+		{"the Infrastructure", nil, &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: Name}}, true},
+	} {
+		var got []enqueue.Request = wakes("ns", c.before, c.after)
+		if (len(got) == 1) != c.want || len(got) > 1 {
+			t.Errorf("%s: %v", c.about, got)
+		}
+	}
+}
