@@ -40,12 +40,12 @@ type mastersOf struct {
 	operator *started
 	limited  place // with the rights of the operator
 	args     []string
-	// seen are all machines that ever existed.
-	seen map[string]bool
+	// seen are all machines that ever existed, joined those whose node is ready.
+	seen, joined map[string]bool
 }
 
-// objects are the objects of a manifest.
-func objects(t *testing.T, file string) (out []*unstructured.Unstructured) {
+// manifestObjects are the objects of a manifest.
+func manifestObjects(t *testing.T, file string) (out []*unstructured.Unstructured) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.FromSlash(controlPlaneManifest + file))
 	if err != nil {
@@ -110,7 +110,7 @@ func TestControlPlaneMachineSet(t *testing.T) {
 func newMasters(t *testing.T) *mastersOf {
 	t.Helper()
 	p, plane := bare(t)
-	m := &mastersOf{place: p, limited: p, seen: map[string]bool{}}
+	m := &mastersOf{place: p, limited: p, seen: map[string]bool{}, joined: map[string]bool{}}
 	if err := machinev1.Install(p.Scheme()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func newMasters(t *testing.T) *mastersOf {
 	const user = "system:serviceaccount:" + millwrightSystem + ":" + controlPlaneOperator
 	p.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: millwrightSystem}})
 	for _, file := range []string{"machine.openshift.io_controlplanemachinesets.yaml", "service_account.yaml", "rights.yaml", "secret.yaml"} {
-		for _, o := range objects(t, file) {
+		for _, o := range manifestObjects(t, file) {
 			p.create(t, o)
 		}
 	}
@@ -135,7 +135,7 @@ func newMasters(t *testing.T) *mastersOf {
 
 	port := devplanetest.FreePort(t)
 	hook := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(objects(t, "validating.yaml")[0].Object, hook); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(manifestObjects(t, "validating.yaml")[0].Object, hook); err != nil {
 		t.Fatal(err)
 	}
 	call := &hook.Webhooks[0].ClientConfig
@@ -281,10 +281,11 @@ func (m *mastersOf) awaits(t *testing.T, about string, look func([]machinev1beta
 			if o.DeletionTimestamp == nil {
 				stays++
 			}
-			if id := ptr.Deref(o.Spec.ProviderID, ""); id != "" && o.Status.NodeRef == nil && o.DeletionTimestamp == nil {
+			if id := ptr.Deref(o.Spec.ProviderID, ""); id != "" && !m.joined[o.Name] && o.DeletionTimestamp == nil {
 				if err := m.join(ctx, o.Name, id); err != nil {
 					return "", err
 				}
+				m.joined[o.Name] = true
 			}
 		}
 		if stays > 4 {
