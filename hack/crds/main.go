@@ -27,9 +27,9 @@ func (s source) path() string { return fmt.Sprintf(manifests, s.version) + "/" +
 // sources maps our file to the file of the module. The feature set Default is that of a cluster without preview features. A
 // file without a feature set in its name is the same in all feature sets. The kind of the control plane is optional.
 var sources = map[string]source{
-	"machine.openshift.io_machines.yaml":            {"v1beta1", "0000_10_machine-api_01_machines-Default.crd.yaml"},
-	"machine.openshift.io_machinesets.yaml":         {"v1beta1", "0000_10_machine-api_01_machinesets-Default.crd.yaml"},
-	"machine.openshift.io_machinehealthchecks.yaml": {"v1beta1", "0000_10_machine-api_01_machinehealthchecks.crd.yaml"},
+	"machine.openshift.io_machines.yaml":                                             {"v1beta1", "0000_10_machine-api_01_machines-Default.crd.yaml"},
+	"machine.openshift.io_machinesets.yaml":                                          {"v1beta1", "0000_10_machine-api_01_machinesets-Default.crd.yaml"},
+	"machine.openshift.io_machinehealthchecks.yaml":                                  {"v1beta1", "0000_10_machine-api_01_machinehealthchecks.crd.yaml"},
 	"../control-plane-machine-set/machine.openshift.io_controlplanemachinesets.yaml": {"v1", "0000_10_control-plane-machine-set_01_controlplanemachinesets-Default.crd.yaml"},
 }
 

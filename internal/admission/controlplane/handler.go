@@ -17,7 +17,7 @@ import (
 	webhook "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/millwright-dev/millwright/internal/admission"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift/failuredomain"
+	"github.com/millwright-dev/millwright/internal/dialect/failuredomain"
 )
 
 // Configuration is the name of the webhook configuration, which config/control-plane-machine-set has.

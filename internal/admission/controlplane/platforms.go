@@ -10,7 +10,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/internal/dialect/openshift/failuredomain"
+	"github.com/millwright-dev/millwright/internal/dialect/failuredomain"
 )
 
 // Warnings of the replaced operator.

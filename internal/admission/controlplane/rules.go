@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/internal/admission"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift/failuredomain"
+	"github.com/millwright-dev/millwright/internal/dialect/failuredomain"
 )
 
 // name is that of the only object.

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/millwright-dev/millwright/internal/dialect/openshift/failuredomain"
+	"github.com/millwright-dev/millwright/internal/dialect/failuredomain"
 	"github.com/millwright-dev/millwright/internal/engine/controlplane"
 )
 

@@ -143,7 +143,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 	}
 	again, err := r.pass(ctx, set)
-	if known := r.note(err); known || err == nil {
+	if known := r.failing.note(err, r.Clock.Now()); known || err == nil {
 		if stored := r.record(ctx, set, nil); stored != nil && err == nil {
 			err = stored
 		}

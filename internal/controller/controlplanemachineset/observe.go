@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/dialect/openshift/failuredomain"
+	"github.com/millwright-dev/millwright/internal/dialect/failuredomain"
 	"github.com/millwright-dev/millwright/internal/engine/controlplane"
 )
 
@@ -74,7 +74,7 @@ func (r *Reconciler) observe(ctx context.Context, set *machinev1.ControlPlaneMac
 	return s, err
 }
 
-// selected lists the machines that the selector of the set matches, whoever owns them.
+// selected lists the machines that the selector of the set matches, with any owner.
 func (r *Reconciler) selected(ctx context.Context, set *machinev1.ControlPlaneMachineSet) ([]machinev1beta1.Machine, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 	if err != nil {

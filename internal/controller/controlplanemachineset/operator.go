@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -25,7 +26,7 @@ func (r *Reconciler) reportOperator(ctx context.Context, set *machinev1.ControlP
 	}
 	before := co.DeepCopy()
 	for _, c := range operatorConditions(set) {
-		r.setOperatorCondition(co, c)
+		setOperatorCondition(co, c, r.Clock.Now())
 	}
 	co.Status.Versions = []configv1.OperandVersion{{Name: "operator", Version: r.Release}}
 	co.Status.RelatedObjects = []configv1.ObjectReference{
@@ -73,8 +74,8 @@ func operatorConditions(set *machinev1.ControlPlaneMachineSet) []configv1.Cluste
 }
 
 // setOperatorCondition changes one condition; its time is that of the last change of its status.
-func (r *Reconciler) setOperatorCondition(co *configv1.ClusterOperator, to configv1.ClusterOperatorStatusCondition) {
-	to.LastTransitionTime = metav1.NewTime(r.Clock.Now())
+func setOperatorCondition(co *configv1.ClusterOperator, to configv1.ClusterOperatorStatusCondition, now time.Time) {
+	to.LastTransitionTime = metav1.NewTime(now)
 	all := co.Status.Conditions
 	i := slices.IndexFunc(all, func(c configv1.ClusterOperatorStatusCondition) bool { return c.Type == to.Type })
 	if i < 0 {

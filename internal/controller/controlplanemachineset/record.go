@@ -26,8 +26,7 @@ type failures struct {
 }
 
 // note counts the error of a pass, and reports whether a condition has to report it.
-func (r *Reconciler) note(err error) bool {
-	f := &r.failing
+func (f *failures) note(err error, now time.Time) bool {
 	switch {
 	case err == nil:
 		*f = failures{}
@@ -35,7 +34,7 @@ func (r *Reconciler) note(err error) bool {
 	case f.text == err.Error():
 		f.times++
 	default:
-		f.text, f.since, f.times = err.Error(), r.Clock.Now(), 1
+		f.text, f.since, f.times = err.Error(), now, 1
 	}
 	return f.times >= mostErrors
 }
@@ -43,7 +42,7 @@ func (r *Reconciler) note(err error) bool {
 // record stores the status of the set if it has changed; a nil status stores only the condition Error.
 func (r *Reconciler) record(ctx context.Context, set *machinev1.ControlPlaneMachineSet, s *controlplane.Status) error {
 	before := set.DeepCopy()
-	conditions := []metav1.Condition{r.errorCondition()}
+	conditions := []metav1.Condition{r.failing.condition()}
 	if s != nil {
 		set.Status.ObservedGeneration = set.Generation
 		set.Status.Replicas, set.Status.ReadyReplicas, set.Status.UpdatedReplicas, set.Status.UnavailableReplicas = s.Replicas, s.Ready, s.Updated, s.Unavailable
@@ -63,8 +62,8 @@ func (r *Reconciler) record(ctx context.Context, set *machinev1.ControlPlaneMach
 	return nil
 }
 
-func (r *Reconciler) errorCondition() metav1.Condition {
-	f := r.failing
+// condition is the condition Error.
+func (f failures) condition() metav1.Condition {
 	if f.times < mostErrors {
 		return metav1.Condition{Type: controlplane.Error, Status: metav1.ConditionFalse, Reason: controlplane.AsExpected}
 	}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift/failuredomain"
+	"github.com/millwright-dev/millwright/internal/dialect/failuredomain"
 )
 
 // Bounds of the pause after a failed pass; it doubles from one to the other.

@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift/failuredomain"
+	"github.com/millwright-dev/millwright/internal/dialect/failuredomain"
 	"github.com/millwright-dev/millwright/internal/engine/controlplane"
 )
 

@@ -45,10 +45,10 @@ const certificateSecret = Name + "-webhook-cert"
 
 // options are the flags that other programs do not have, and the rules of infrastructures for provider specs.
 type options struct {
-	flags     run.Flags
-	log       *run.LogFlags
-	lease     string
-	webhook   struct {
+	flags   run.Flags
+	log     *run.LogFlags
+	lease   string
+	webhook struct {
 		port    int
 		certDir string
 	}

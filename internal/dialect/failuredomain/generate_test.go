@@ -47,15 +47,18 @@ func TestGenerate(t *testing.T) {
 			`{platform: Azure, azure: [{zone: "1"}, {zone: "2"}]}`, `{kind: AzureMachineProviderSpec, subnet: s}`, "",
 		},
 		{
-			"Azure: one failure domain is none", configv1.AzurePlatformType, []string{`{kind: AzureMachineProviderSpec, zone: "1"}`, `{kind: AzureMachineProviderSpec, zone: "1"}`},
+			"Azure: one failure domain is none", configv1.AzurePlatformType,
+			[]string{`{kind: AzureMachineProviderSpec, zone: "1"}`, `{kind: AzureMachineProviderSpec, zone: "1"}`},
 			`{platform: ""}`, `{kind: AzureMachineProviderSpec, zone: "1"}`, "",
 		},
 		{
-			"GCP", configv1.GCPPlatformType, []string{`{kind: GCPMachineProviderSpec, zone: a}`, `{kind: GCPMachineProviderSpec, zone: a, region: r}`},
+			"GCP", configv1.GCPPlatformType,
+			[]string{`{kind: GCPMachineProviderSpec, zone: a}`, `{kind: GCPMachineProviderSpec, zone: a, region: r}`},
 			`{platform: GCP, gcp: [{zone: a}]}`, `{kind: GCPMachineProviderSpec, region: r}`, "",
 		},
 		{
-			"OpenStack", configv1.OpenStackPlatformType, []string{`{kind: OpenstackProviderSpec, availabilityZone: a}`, `{kind: OpenstackProviderSpec, availabilityZone: b, rootVolume: {diskSize: 1, volumeType: f}}`},
+			"OpenStack", configv1.OpenStackPlatformType,
+			[]string{`{kind: OpenstackProviderSpec, availabilityZone: a}`, `{kind: OpenstackProviderSpec, availabilityZone: b, rootVolume: {diskSize: 1, volumeType: f}}`},
 			`{platform: OpenStack, openstack: [{availabilityZone: a}, {availabilityZone: b, rootVolume: {volumeType: f}}]}`, `{kind: OpenstackProviderSpec, rootVolume: {diskSize: 1}}`, "",
 		},
 		{"OpenStack: none", configv1.OpenStackPlatformType, []string{`{kind: OpenstackProviderSpec}`, `{kind: OpenstackProviderSpec}`}, "", `{kind: OpenstackProviderSpec}`, ""},
@@ -72,7 +75,8 @@ func TestGenerate(t *testing.T) {
 		},
 		{"VSphere: none", configv1.VSpherePlatformType, []string{`{kind: VSphereMachineProviderSpec}`}, "", "", "failed to build failure domains: no failure domains were generated"},
 		{
-			"Nutanix", configv1.NutanixPlatformType, []string{`{kind: NutanixMachineProviderConfig, failureDomain: {name: fd1}, cluster: {type: uuid}, subnets: [{type: name}], vcpuSockets: 2}`},
+			"Nutanix", configv1.NutanixPlatformType,
+			[]string{`{kind: NutanixMachineProviderConfig, failureDomain: {name: fd1}, cluster: {type: uuid}, subnets: [{type: name}], vcpuSockets: 2}`},
 			`{platform: Nutanix, nutanix: [{name: fd1}]}`, `{kind: NutanixMachineProviderConfig, cluster: {}, subnets: [], vcpuSockets: 2}`, "",
 		},
 		{"Nutanix: none", configv1.NutanixPlatformType, []string{`{kind: NutanixMachineProviderConfig, cluster: {type: uuid}}`}, `{platform: ""}`, `{kind: NutanixMachineProviderConfig, cluster: {type: uuid}}`, ""},
