@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/engine/controlplane"
 )
 
@@ -305,6 +304,50 @@ func TestDeletionOfTheSet(t *testing.T) {
 	s.pass() // there is nothing to do
 }
 
+// TestRestoredSet: K23. A set that was restored under another UID adopts the machines of the earlier one, and releases them when it is deleted.
+func TestRestoredSet(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b", "c")
+	set := s.set(nil)
+	for _, m := range s.machines() {
+		before := m.DeepCopy()
+		ref := reference(set)
+		ref.UID = "earlier"
+		m.OwnerReferences = []metav1.OwnerReference{ref}
+		s.must(s.Patch(t.Context(), &m, client.MergeFrom(before)))
+	}
+	s.settle(nil)
+	s.conditions("adopted", "True AllReplicasAvailable", "False AsExpected", "False AllReplicasUpdated")
+	for _, m := range s.machines() {
+		if len(m.OwnerReferences) != 1 || m.OwnerReferences[0].UID != set.UID {
+			t.Errorf("machine %s: %v", m.Name, m.OwnerReferences)
+		}
+	}
+}
+
+// TestGeneratedAgain: a generated set whose selector no longer matches the newest machine is deleted and generated again.
+func TestGeneratedAgain(t *testing.T) {
+	s := newStage(t)
+	g := NewGenerator(s.options)
+	s.masters("a", "b", "c")
+	for range 2 {
+		s.must(g.pass(t.Context(), s.request().NamespacedName))
+		s.settle(nil)
+	}
+	first := s.read()
+	for _, m := range s.machines() {
+		before := m.DeepCopy()
+		m.Labels[machinev1beta1.MachineClusterIDLabel] = "c2"
+		s.must(s.Patch(t.Context(), &m, client.MergeFrom(before)))
+	}
+	s.must(g.pass(t.Context(), s.request().NamespacedName)) // deletes it
+	s.pass()                                                // removes the finalizer
+	s.must(g.pass(t.Context(), s.request().NamespacedName))
+	if again := s.read(); again.UID == first.UID || again.Spec.Selector.MatchLabels[machinev1beta1.MachineClusterIDLabel] != "c2" {
+		t.Errorf("%s, %v", again.UID, again.Spec.Selector)
+	}
+}
+
 // TestGenerator: an inactive set follows the machines, an edit does not last, and an activation does.
 func TestGenerator(t *testing.T) {
 	s := newStage(t)
@@ -426,7 +469,7 @@ func TestWakes(t *testing.T) {
 		{"another ClusterOperator", nil, &configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: "etcd"}}, false},
 		{"the Infrastructure", nil, &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: Name}}, true},
 	} {
-		var got []enqueue.Request = wakes("ns", c.before, c.after)
+		got := wakes("ns", c.before, c.after)
 		if (len(got) == 1) != c.want || len(got) > 1 {
 			t.Errorf("%s: %v", c.about, got)
 		}

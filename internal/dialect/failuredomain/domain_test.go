@@ -91,6 +91,9 @@ func TestInAnotherDomain(t *testing.T) {
 			"GCP", `{kind: GCPMachineProviderSpec, zone: a, later: 1}`, `{platform: GCP, gcp: [{zone: b}]}`, `{kind: GCPMachineProviderSpec, zone: b, later: 1}`, "GCPFailureDomain{Zone:b}",
 		},
 		{
+			"another spelling of a name", `{kind: GCPMachineProviderSpec, Zone: a}`, `{platform: GCP, gcp: [{zone: b}]}`, `{kind: GCPMachineProviderSpec, Zone: b}`, "GCPFailureDomain{Zone:b}",
+		},
+		{
 			"OpenStack", `{kind: OpenstackProviderSpec, rootVolume: {diskSize: 10, later: 1}}`,
 			`{platform: OpenStack, openstack: [{availabilityZone: nn, rootVolume: {availabilityZone: v, volumeType: fast}}]}`,
 			`{kind: OpenstackProviderSpec, availabilityZone: nn, rootVolume: {diskSize: 10, later: 1, availabilityZone: v, volumeType: fast}}`,
@@ -240,5 +243,52 @@ func TestCompleted(t *testing.T) {
 	volume := Domain{Platform: configv1.OpenStackPlatformType, Volume: &machinev1.RootVolume{AvailabilityZone: "v"}}
 	if got := volume.Completed(Domain{Volume: &machinev1.RootVolume{AvailabilityZone: "w", VolumeType: "fast"}}).String(); got != "OpenStackFailureDomain{RootVolume:{AvailabilityZone:v, VolumeType:fast}}" {
 		t.Error(got)
+	}
+}
+
+// TestElsewhere: a machine on VSphere is in a failure domain only if everything that names its place is equal.
+func TestElsewhere(t *testing.T) {
+	const west = "server: v2, datacenter: dc2, datastore: /dc2/ds, vmGroup: g, resourcePool: /dc2/host/c/Resources/"
+	for about, c := range map[string][2]string{
+		"there": {west, "west"}, "another server": {strings.Replace(west, "v2", "v1", 1), ""}, "another datacenter": {strings.Replace(west, "dc2", "dc1", 1), ""},
+		"another datastore": {strings.Replace(west, "/dc2/ds", "/dc2/x", 1), ""}, "another group": {strings.Replace(west, "g,", "h,", 1), ""}, "another pool": {west + "x", ""},
+		"no pool":                     {strings.Replace(west, "resourcePool: /dc2/host/c/Resources/", "resourcePool: ''", 1), "west"},
+		"no pool, where there is one": {"server: v1, datacenter: dc1, datastore: /dc1/ds", ""},
+	} {
+		if d := must[Domain](t)(config(t, "{kind: VSphereMachineProviderSpec, workspace: {"+c[0]+"}}").Domain()); d.Name != c[1] {
+			t.Errorf("%s: %q, want %q", about, d.Name, c[1])
+		}
+	}
+}
+
+// TestTexts: failure domains without fields, or with a reference of another type, have one text.
+func TestTexts(t *testing.T) {
+	for _, d := range []Domain{{Platform: configv1.AWSPlatformType}, {Platform: configv1.AWSPlatformType, Zone: "a", Reference: &machinev1.AWSResourceReference{Type: "x"}}, {Platform: configv1.GCPPlatformType}, {Platform: configv1.OpenStackPlatformType, Volume: &machinev1.RootVolume{}}} {
+		if d.String() != unknown {
+			t.Errorf("%+v is %s", d, d)
+		}
+	}
+	if text := (Domain{Platform: configv1.PowerVSPlatformType}).String(); text != "PowerVSFailureDomain{}" {
+		t.Error(text)
+	}
+}
+
+// TestPlatformOfATemplate: the failure domains name the platform, or the kind of the spec.
+func TestPlatformOfATemplate(t *testing.T) {
+	for about, c := range map[string]struct {
+		fds  *machinev1.FailureDomains
+		kind string
+		want configv1.PlatformType
+	}{
+		"no failure domains": {nil, "GCPMachineProviderSpec", configv1.GCPPlatformType},
+		"no platform":        {&machinev1.FailureDomains{}, "GCPMachineProviderSpec", configv1.GCPPlatformType},
+		"a platform":         {&machinev1.FailureDomains{Platform: configv1.AWSPlatformType}, "x", configv1.AWSPlatformType},
+		"an unknown kind":    {nil, "x", ""},
+	} {
+		template := machinev1.OpenShiftMachineV1Beta1MachineTemplate{FailureDomains: c.fds}
+		template.Spec.ProviderSpec = spec(t, "{kind: "+c.kind+"}")
+		if got := must[Config](t)(OfTemplate(template, nil)); got.Platform != c.want {
+			t.Errorf("%s: %q, want %q", about, got.Platform, c.want)
+		}
 	}
 }

@@ -47,6 +47,11 @@ func TestGenerate(t *testing.T) {
 			`{platform: Azure, azure: [{zone: "1"}, {zone: "2"}]}`, `{kind: AzureMachineProviderSpec, subnet: s}`, "",
 		},
 		{
+			"Azure: equal zones", configv1.AzurePlatformType,
+			[]string{`{kind: AzureMachineProviderSpec, zone: "1", subnet: s}`, `{kind: AzureMachineProviderSpec, zone: "1", subnet: t}`},
+			`{platform: Azure, azure: [{zone: "", subnet: s}, {zone: "", subnet: t}]}`, `{kind: AzureMachineProviderSpec, zone: "1"}`, "",
+		},
+		{
 			"Azure: one failure domain is none", configv1.AzurePlatformType,
 			[]string{`{kind: AzureMachineProviderSpec, zone: "1"}`, `{kind: AzureMachineProviderSpec, zone: "1"}`},
 			`{platform: ""}`, `{kind: AzureMachineProviderSpec, zone: "1"}`, "",

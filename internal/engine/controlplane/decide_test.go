@@ -44,6 +44,11 @@ func set(strategy Strategy, machines ...string) Set {
 	return s
 }
 
+func inactive(s Set) Set {
+	s.Active = false
+	return s
+}
+
 // said is the text of the decisions that are not Keep.
 func said(p Plan) string {
 	var out []string
@@ -78,6 +83,7 @@ func TestSteps(t *testing.T) {
 		{"the template changed after the replacement was ready", set(RollingUpdate, "m-0 outdated", "m-1", "m-2", "n-0 outdated"), "0 Delete Superseded m-0"},
 		{"the template changed while the replacement started: that one goes, the old one stays ready", set(RollingUpdate, "m-0 outdated", "m-1", "m-2", "n-0 outdated unready"), "0 Delete Superseded n-0"},
 		{"no machine of the index is ready", set(RollingUpdate, "m-0 outdated unready", "m-1", "m-2", "n-0 outdated unready"), "0 Wait WaitForUser n-0"},
+		{"of two old machines the unready one goes first", set(RollingUpdate, "m-0 outdated", "m-1", "m-2", "x-0 outdated unready", "n-0"), "0 Delete Replaced x-0"},
 		{"one is missing", set(RollingUpdate, "m-0", "m-2"), "1 Create Missing"},
 		{"K5: one is missing, and others are outdated: the missing one first, and one replacement", set(RollingUpdate, "m-0 outdated", "m-1 outdated"), "0 Create Replacing; 1 Wait WaitForOtherIndex; 2 Create Missing"},
 		{"two are missing", set(RollingUpdate, "m-1"), "0 Create Missing; 2 Create Missing"},
@@ -88,7 +94,7 @@ func TestSteps(t *testing.T) {
 		{"two indexes have a replacement: one deletion at a time", set(RollingUpdate, "m-0 outdated", "m-1 outdated", "m-2", "n-0", "n-1"), "0 Delete Replaced m-0; 1 Wait WaitForOtherIndex m-1"},
 		{"another index is being removed", set(RollingUpdate, "m-0 outdated deleting", "m-1 outdated", "m-2", "n-0", "n-1"), "0 Wait WaitForRemoval m-0; 1 Wait WaitForOtherIndex m-1"},
 		{"K3: the only machine of an index has failed", set(RollingUpdate, "m-0 failed", "m-1", "m-2"), "0 Wait ReplacementFailed m-0"},
-		{"not active", func() Set { s := set(RollingUpdate, "m-0 outdated", "m-1", "m-2"); s.Active = false; return s }(), "0 Wait WaitForActivation"},
+		{"not active", inactive(set(RollingUpdate, "m-0 outdated", "m-1", "m-2")), "0 Wait WaitForActivation"},
 		{"K4: another owner", set(RollingUpdate, "m-0 outdated foreign", "m-1", "m-2"), "0 Wait WaitForDegradation"},
 		{"Recreate", set(Recreate, "m-0 outdated", "m-1", "m-2"), "0 Wait WaitForDegradation"},
 
@@ -133,6 +139,9 @@ func TestConditions(t *testing.T) {
 		{"a replacement has failed", set(RollingUpdate, "m-0 outdated", "m-1", "m-2", "n-0 failed"), "4 3 2 0", "True AllReplicasAvailable", "True FailedReplacement Observed 1 replacement machine(s) in error state", "False OperatorDegraded"},
 		{"K3: it has failed alone", set(RollingUpdate, "m-0 failed", "m-1", "m-2"), "3 2 2 1", "False UnavailableReplicas Missing 1 available replica(s)", "False AsExpected", "True NeedsUpdateReplicas Observed 1 replica(s) in need of update"},
 		{"another owner", set(RollingUpdate, "m-0 foreign", "m-1", "m-2"), "3 3 3 0", "True AllReplicasAvailable", "True MachinesAlreadyOwned Observed already owned machine(s) in target machines", "False AllReplicasUpdated"},
+		{"another owner of a set that is not active", inactive(set(RollingUpdate, "m-0 foreign", "m-1", "m-2")), "3 3 3 0", "True AllReplicasAvailable", "False AsExpected", "False AllReplicasUpdated"},
+		{"Recreate of a set that is not active", inactive(set(Recreate, "m-0", "m-1", "m-2")), "3 3 3 0", "True AllReplicasAvailable", "False AsExpected", "False AllReplicasUpdated"},
+		{"two in excess: the lower index", set(OnDelete, "m-2", "n-2", "m-0", "m-1", "n-1"), "5 5 5 0", "True AllReplicasAvailable", "True ExcessUpdatedReplicas Observed 1 updated machine(s) in excess for index 1", "False OperatorDegraded"},
 		{"Recreate", set(Recreate, "m-0", "m-1", "m-2"), "3 3 3 0", "True AllReplicasAvailable", `True InvalidStrategy invalid value for spec.strategy.type: update strategy "Recreate" is not supported`, "False AllReplicasUpdated"},
 		{"an unknown strategy", set("Often", "m-0", "m-1", "m-2"), "3 3 3 0", "True AllReplicasAvailable", "True InvalidStrategy invalid value for spec.strategy.type: unknown update strategy: Often", "False AllReplicasUpdated"},
 	} {

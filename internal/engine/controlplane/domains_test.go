@@ -47,6 +47,7 @@ func TestSpread(t *testing.T) {
 		{"other indexes", "a b c", "m-3=a m-4=b m-5=c", 3, "3=a 4=b 5=c"},
 		{"one index is missing", "a b c", "m-0=a m-2=c", 3, "0=a 1=b 2=c"},
 		{"lowest missing indexes", "a b c", "m-3=b", 3, "0=a 1=c 3=b"},
+		{"of one index the newer machine counts, although its failure domain is later", "a b c d", "m-0=a m-1=b m-2=c n-1=d", 3, "0=a 1=d 2=c"},
 		{"of one index the newer machine counts", "a b c", "m-0=a m-1=a m-2=b n-1=c", 3, "0=a 1=c 2=b"},
 		{"machines under deletion keep theirs after the others", "a b", "m-0=a! m-1=a m-2=a", 3, "0=b 1=a 2=a"},
 		{"names without a number do not count", "a b c", "x=c y=b z=a", 3, "0=a 1=b 2=c"},
