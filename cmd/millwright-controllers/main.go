@@ -36,13 +36,14 @@ func programs() map[string]func() *cobra.Command {
 		"machine-healthcheck":                program.HealthCheck().Command,
 		"machine-ui":                         uiserver.Command,
 		"machineset-controller":              setprograms.SetController,
+		"manager":                            as("manager", setprograms.ControlPlane),
 		"nodelink-controller":                program.NodeLink().Command,
 		"termination-handler":                handler.Command,
 	}
 }
 
 // as returns a program with another name. In images of providers for machine.sapcloud.io, the machine controller is
-// /machine-controller.
+// /machine-controller. In the image of the original, control-plane-machine-set-operator is /manager.
 func as(name string, program func() *cobra.Command) func() *cobra.Command {
 	return func() *cobra.Command {
 		c := program()

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +25,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/admission/certs"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
@@ -37,9 +40,13 @@ const (
 // mastersOf is a cluster whose control plane is three machines of the simulated cloud.
 type mastersOf struct {
 	place
-	operator *started
-	limited  place // with the rights of the operator
+	plane     *devplane.ControlPlane
+	namespace string
+	limited   place // with the rights of the operator
+	// name and args are the command line of the operator.
+	name     string
 	args     []string
+	operator *started
 	// seen are all machines that ever existed, joined those whose node is ready.
 	seen, joined map[string]bool
 }
@@ -68,9 +75,51 @@ func manifestObjects(t *testing.T, file string) (out []*unstructured.Unstructure
 // etcd's operator does, the operator is killed at each step, and the webhook refuses invalid sets.
 func TestControlPlaneMachineSet(t *testing.T) {
 	t.Parallel()
-	m := newMasters(t)
+	m := newMasters(t, millwrightSystem)
+	for _, file := range []string{"service_account.yaml", "rights.yaml", "secret.yaml"} {
+		for _, o := range manifestObjects(t, file) {
+			m.place.create(t, o)
+		}
+	}
+	m.limit(t, "system:serviceaccount:"+millwrightSystem+":"+controlPlaneOperator)
+	m.webhook(t, nil)
+	m.args = append(m.args, "--namespace="+millwrightSystem, "--webhook-cert-dir="+t.TempDir())
+	m.replacesAll(t, controlPlaneOperator)
+	m.operator.ends(t)
+}
+
+// TestInPlaceOfControlPlaneMachineSetOperator: the program has the name, the command line, the roles and the certificate of the original.
+func TestInPlaceOfControlPlaneMachineSetOperator(t *testing.T) {
+	t.Parallel()
+	m := newMasters(t, fleet.OpenShiftNamespace)
+	const user = "system:serviceaccount:" + fleet.OpenShiftNamespace + ":" + controlPlaneOperator
+	m.grant(t, user, "testdata/originals/control-plane-roles.yaml")
+	m.limit(t, user)
+	dir := t.TempDir()
+	made, err := certs.Material{}.Renewed(time.Now(), []string{"127.0.0.1"})
+	for name, raw := range map[string][]byte{"tls.crt": made.Cert, "tls.key": made.Key} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), raw, 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.webhook(t, made.Bundle)
+	m.args = append(m.args, "--leader-elect=true", "--leader-elect-resource-namespace="+fleet.OpenShiftNamespace, "--webhook-cert-dir="+dir)
+	m.replacesAll(t, "manager")
+	m.missesRights(t)
+}
+
+// replacesAll is the story of both tests.
+func (m *mastersOf) replacesAll(t *testing.T, name string) {
+	t.Helper()
+	m.name = name
+	m.begin(t)
+	m.leads(t, m.namespace, "control-plane-machine-set-leader")
+	m.masters(t)
 	m.refuses(t)
-	m.create(t, masterSet(t, "m5"))
+	m.place.create(t, m.masterSet("m5"))
 	m.settles(t, "at rest", "True AllReplicasAvailable", "False AllReplicasUpdated")
 	if len(m.seen) != 3 {
 		t.Fatalf("machines %v", m.seen)
@@ -104,25 +153,49 @@ func TestControlPlaneMachineSet(t *testing.T) {
 		t.Errorf("machines %v, want three old and three new ones", m.seen)
 	}
 	m.rests(t, 8*time.Second, machinev1beta1.GroupVersion.WithKind("Machine"), machinev1.GroupVersion.WithKind("ControlPlaneMachineSet"))
-	m.operator.ends(t)
 }
 
-func newMasters(t *testing.T) *mastersOf {
+// missesRights stops the operator, whose log has no errors besides those about the rights that the original's role lacks: to read the DNS of the cluster, and to record events of
+// events.k8s.io, such as that of the lease.
+func (m *mastersOf) missesRights(t *testing.T) {
+	t.Helper()
+	_ = m.operator.Process.Signal(syscall.SIGTERM)
+	if err := <-m.operator.done; err != nil {
+		t.Errorf("the operator ended with %v", err)
+	}
+	for line := range strings.Lines(m.operator.said(t)) {
+		known := strings.Contains(line, "dnses.config.openshift.io") || strings.Contains(line, "events.events.k8s.io is forbidden") || strings.Contains(line, "context canceled")
+		if strings.HasPrefix(line, "E") && !known {
+			t.Errorf("the operator logs an error: %s", line)
+		}
+	}
+}
+
+func newMasters(t *testing.T, namespace string) *mastersOf {
 	t.Helper()
 	p, plane := bare(t)
-	m := &mastersOf{place: p, limited: p, seen: map[string]bool{}, joined: map[string]bool{}}
+	m := &mastersOf{place: p, plane: plane, limited: p, namespace: namespace, seen: map[string]bool{}, joined: map[string]bool{}}
 	if err := machinev1.Install(p.Scheme()); err != nil {
 		t.Fatal(err)
 	}
 	p.install(t, machinev1beta1.GroupName, "MachineDeployment")
-	const user = "system:serviceaccount:" + millwrightSystem + ":" + controlPlaneOperator
-	p.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: millwrightSystem}})
-	for _, file := range []string{"machine.openshift.io_controlplanemachinesets.yaml", "service_account.yaml", "rights.yaml", "secret.yaml"} {
-		for _, o := range manifestObjects(t, file) {
-			p.create(t, o)
-		}
+	p.create(t, manifestObjects(t, "machine.openshift.io_controlplanemachinesets.yaml")[0])
+	if namespace == millwrightSystem {
+		p.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	}
-	raw, err := plane.Kubeconfig(user)
+	return m
+}
+
+// grant gives a user the roles of a file, and creates the namespace.
+func (m *mastersOf) grant(t *testing.T, user, roles string) {
+	t.Helper()
+	m.place.grant(t, user, roles, m.namespace)
+}
+
+// limit lets the operator run as a user.
+func (m *mastersOf) limit(t *testing.T, user string) {
+	t.Helper()
+	raw, err := m.plane.Kubeconfig(user)
 	m.limited.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
 	if err == nil {
 		err = os.WriteFile(m.limited.kubeconfig, raw, 0o600)
@@ -130,27 +203,34 @@ func newMasters(t *testing.T) *mastersOf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.start(t, fleet.Machines, "machine-controller-manager", "", "--namespace="+millwrightSystem, "--kubemark-backend=memory", "--leader-elect=false",
-		"--metrics-bind-address="+devplanetest.FreeAddress(t), "--health-addr="+devplanetest.FreeAddress(t))
+}
 
+// webhook installs the configuration of the webhook, with a CA; nil: the operator writes it.
+func (m *mastersOf) webhook(t *testing.T, ca []byte) {
+	t.Helper()
 	port := devplanetest.FreePort(t)
 	hook := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(manifestObjects(t, "validating.yaml")[0].Object, hook); err != nil {
 		t.Fatal(err)
 	}
 	call := &hook.Webhooks[0].ClientConfig
-	call.URL, call.Service = ptr.To(fmt.Sprintf("https://127.0.0.1:%d%s", port, *call.Service.Path)), nil
-	p.create(t, hook)
+	call.URL, call.Service, call.CABundle = ptr.To(fmt.Sprintf("https://127.0.0.1:%d%s", port, *call.Service.Path)), nil, ca
+	m.place.create(t, hook)
 	m.args = []string{
-		"--namespace=" + millwrightSystem, "--v=2", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms",
-		"--metrics-bind-address=" + devplanetest.FreeAddress(t), fmt.Sprintf("--webhook-port=%d", port), "--webhook-cert-dir=" + t.TempDir(),
+		"--v=2", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms",
+		"--metrics-bind-address=" + devplanetest.FreeAddress(t), fmt.Sprintf("--webhook-port=%d", port),
 	}
-	m.begin(t)
-	m.leads(t, millwrightSystem, "control-plane-machine-set-leader")
+}
+
+// masters creates three machines, and waits until they run.
+func (m *mastersOf) masters(t *testing.T) {
+	t.Helper()
+	m.place.start(t, fleet.Machines, "machine-controller-manager", "", "--namespace="+m.namespace, "--kubemark-backend=memory", "--leader-elect=false",
+		"--metrics-bind-address="+devplanetest.FreeAddress(t), "--health-addr="+devplanetest.FreeAddress(t))
 	for i := range 3 {
-		o := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: millwrightSystem, Name: fmt.Sprintf("old-master-%d", i), Labels: ofMasters()}}
+		o := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("old-master-%d", i), Labels: ofMasters()}}
 		o.Spec.ProviderSpec.Value = masterSpec("m5")
-		p.create(t, o)
+		m.place.create(t, o)
 	}
 	m.awaits(t, "machines run", func(machines []machinev1beta1.Machine) string {
 		running := 0
@@ -164,14 +244,13 @@ func newMasters(t *testing.T) *mastersOf {
 		}
 		return ""
 	})
-	return m
 }
 
 // begin starts the operator.
 func (m *mastersOf) begin(t *testing.T) {
 	t.Helper()
 	health := devplanetest.FreeAddress(t)
-	m.operator = m.limited.start(t, controlPlaneOperator, controlPlaneOperator, health, append(slices.Clone(m.args), "--health-probe-bind-address="+health)...)
+	m.operator = m.limited.start(t, controlPlaneOperator, m.name, health, append(slices.Clone(m.args), "--health-probe-bind-address="+health)...)
 	m.operator.answers(t, "/healthz", 200)
 }
 
@@ -195,10 +274,9 @@ func masterSpec(instance string) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"apiVersion": "kubemarkproviderconfig.k8s.io/v1beta1", "kind": "KubemarkMachineProviderConfig", "instanceType": %q}`, instance)}
 }
 
-func masterSet(t *testing.T, instance string) *machinev1.ControlPlaneMachineSet {
-	t.Helper()
+func (m *mastersOf) masterSet(instance string) *machinev1.ControlPlaneMachineSet {
 	return &machinev1.ControlPlaneMachineSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: millwrightSystem, Name: "cluster"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "cluster"},
 		Spec: machinev1.ControlPlaneMachineSetSpec{
 			Replicas: ptr.To(int32(3)), State: machinev1.ControlPlaneMachineSetStateActive, Selector: metav1.LabelSelector{MatchLabels: ofMasters()},
 			Template: machinev1.ControlPlaneMachineSetTemplate{
@@ -215,7 +293,7 @@ func masterSet(t *testing.T, instance string) *machinev1.ControlPlaneMachineSet 
 func (m *mastersOf) set(t *testing.T) *machinev1.ControlPlaneMachineSet {
 	t.Helper()
 	set := &machinev1.ControlPlaneMachineSet{}
-	if err := m.Get(t.Context(), client.ObjectKey{Namespace: millwrightSystem, Name: "cluster"}, set); err != nil {
+	if err := m.Get(t.Context(), client.ObjectKey{Namespace: m.namespace, Name: "cluster"}, set); err != nil {
 		t.Fatal(err)
 	}
 	return set
@@ -233,7 +311,7 @@ func (m *mastersOf) refuses(t *testing.T) {
 		"other labels":  {func(s *machinev1.ControlPlaneMachineSet) { s.Spec.Selector.MatchLabels = map[string]string{"a": "b"} }, "selector does not match template labels"},
 	} {
 		eventually(t, about, func(ctx context.Context) (string, error) {
-			set := masterSet(t, "m5")
+			set := m.masterSet("m5")
 			c.change(set)
 			if err := m.Create(ctx, set, client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.want) {
 				return fmt.Sprintf("the answer is %v", err), nil

@@ -15,6 +15,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
@@ -139,9 +140,13 @@ func (o *options) setUp(ctx context.Context, process *run.Process, mgr ctrl.Mana
 		}
 		platform = platform && has
 	}
+	recorder, err := run.CoreRecorder(process, controlplanemachineset.Source)
+	if err != nil {
+		return err
+	}
 	return controlplanemachineset.SetupWithManager(mgr, controlplanemachineset.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Nodes: process.Target.GetClient(), Namespace: o.flags.Namespace, Defaults: d.at,
-		Recorder: process.Recorder(machinev1.GroupName, mgr, controlplanemachineset.Source), Release: cmp.Or(os.Getenv(envRelease), unknownRelease), Clock: process.Clock,
+		Recorder: recorder, Release: cmp.Or(os.Getenv(envRelease), unknownRelease), Clock: process.Clock,
 	}, controlplanemachineset.Setup{NodeCache: process.Target.GetCache(), Platform: platform})
 }
 
@@ -180,8 +185,9 @@ type defaults struct {
 	facts     *admission.Facts
 }
 
+// at reads what defaults depend on. The original's role does not allow to read the DNS of the cluster, which no default of a machine depends on.
 func (d *defaults) at(ctx context.Context) (controlplanemachineset.Filler, error) {
-	if err := d.facts.Refresh(ctx); err != nil {
+	if err := d.facts.Refresh(ctx); err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
 	c := d.facts.Now()
