@@ -81,6 +81,13 @@ func TestControlPlaneMachineSet(t *testing.T) {
 			m.place.create(t, o)
 		}
 	}
+	for _, file := range []string{"deployment.yaml", "service.yaml"} { // no kubelet runs them
+		for _, o := range manifestObjects(t, file) {
+			if err := m.Create(t.Context(), o, client.DryRunAll); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	m.limit(t, "system:serviceaccount:"+millwrightSystem+":"+controlPlaneOperator)
 	m.webhook(t, nil)
 	m.args = append(m.args, "--namespace="+millwrightSystem, "--webhook-cert-dir="+t.TempDir())

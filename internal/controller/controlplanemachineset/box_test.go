@@ -132,27 +132,47 @@ func TestKilledAtEachWrite(t *testing.T) {
 	}
 }
 
-// TestRepeatedCreation: a request that reaches the API server late, after the next pass has listed the machines, creates no second machine.
-func TestRepeatedCreation(t *testing.T) {
+// TestLateCreation: the process is killed while its request is on the way. The request reaches the API server after another process has listed the machines: it creates no second machine.
+func TestLateCreation(t *testing.T) {
+	s := newStage(t)
+	s.masters("a", "b")
+	s.set(nil)
+	s.delays = true
+	s.pass()
+	s.want("the request is on the way", "0 m5 a, 1 m5 b")
+	s.pass()
+	s.want("it has arrived", "0 m5 a, 1 m5 b, 2 m5 c")
+	s.settle(nil)
+	s.want("no second one", "0 m5 a, 1 m5 b, 2 m5 c")
+	if len(s.created) != 1 || s.late != nil {
+		t.Errorf("created %v", s.created)
+	}
+
+	// A later machine of the index has another name.
+	m := s.machines()[2]
+	s.must(s.Delete(t.Context(), &m))
+	s.settle(nil)
+	if len(s.created) != 2 || s.created[0] == s.created[1] {
+		t.Errorf("created %v", s.created)
+	}
+}
+
+// TestNameInUse: if a machine of another owner has the name, the next name is tried.
+func TestNameInUse(t *testing.T) {
 	s := newStage(t)
 	s.masters("a", "b")
 	set := s.set(nil)
+	s.delays = true // so that the status is stored
 	s.pass()
-	s.want("the missing machine exists", "0 m5 a, 1 m5 b, 2 m5 c")
+	s.late = nil
 	s.must(s.Get(t.Context(), client.ObjectKeyFromObject(set), set))
-	sight, err := s.r.observe(t.Context(), set)
-	s.must(err)
-	// The same machine again, at the version of the set at which it was created.
-	created := s.machines()[2]
-	late := newMachine(set, sight.wanted[2], 2, 0)
-	late.Name = created.Name
-	if err := s.Create(t.Context(), late); !apierrors.IsAlreadyExists(err) {
-		t.Errorf("a second creation: %v", err)
+	for attempt := range 2 {
+		other := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "c1-master-" + suffix(set, 2, attempt) + "-2"}}
+		s.must(s.Create(t.Context(), other))
 	}
-	for _, other := range []string{suffix(set, 2, 1), suffix(set, 1, 0)} {
-		if first := suffix(set, 2, 0); first == other || len(first) != 5 || first != suffix(set, 2, 0) {
-			t.Errorf("suffixes %s and %s", first, other)
-		}
+	s.pass()
+	if want := "c1-master-" + suffix(set, 2, 2) + "-2"; len(s.created) != 1 || s.created[0] != want {
+		t.Errorf("created %v, want %s", s.created, want)
 	}
 }
 
@@ -441,6 +461,23 @@ func TestClusterOperator(t *testing.T) {
 	s.pass()
 	if said(); co.ResourceVersion != version {
 		t.Error("an unchanged status is written again")
+	}
+
+	// K19: an error that ends every pass is not hidden.
+	s.options.Defaults = func(context.Context) (Filler, error) { return nil, errors.New("webhooks are unknown") }
+	s.r = New(s.options)
+	for range mostErrors {
+		if _, err := s.r.Reconcile(t.Context(), s.request()); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	if got := said(); !strings.Contains(got, `"Degraded":"True ContinuousErrors"`) {
+		t.Errorf("every pass fails: %s", got)
+	}
+	s.r.Options.Defaults = New(Options{}).Options.Defaults
+	s.pass()
+	if got := said(); !strings.Contains(got, `"Degraded":"False AsExpected"`) {
+		t.Errorf("the error is over: %s", got)
 	}
 }
 

@@ -10,6 +10,7 @@ package controlplanemachineset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -142,14 +143,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return r.settled(ctx, 0, fmt.Errorf("add the finalizer: %w", err))
 		}
 	}
+	reported := r.failing.tooMany()
 	again, err := r.pass(ctx, set)
-	if known := r.failing.note(err, r.Clock.Now()); known || err == nil {
-		if stored := r.record(ctx, set, nil); stored != nil && err == nil {
-			err = stored
-		}
-	}
-	if err == nil {
-		err = r.reportOperator(ctx, set)
+	r.failing.note(err, r.Clock.Now())
+	if reported || r.failing.tooMany() {
+		err = errors.Join(err, r.record(ctx, set, nil), r.reportOperator(ctx, set))
 	}
 	return r.settled(ctx, again, err)
 }

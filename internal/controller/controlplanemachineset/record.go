@@ -25,8 +25,8 @@ type failures struct {
 	times int
 }
 
-// note counts the error of a pass, and reports whether a condition has to report it.
-func (f *failures) note(err error, now time.Time) bool {
+// note counts the error of a pass.
+func (f *failures) note(err error, now time.Time) {
 	switch {
 	case err == nil:
 		*f = failures{}
@@ -36,8 +36,10 @@ func (f *failures) note(err error, now time.Time) bool {
 	default:
 		f.text, f.since, f.times = err.Error(), now, 1
 	}
-	return f.times >= mostErrors
 }
+
+// tooMany reports whether a condition has to report the error.
+func (f *failures) tooMany() bool { return f.times >= mostErrors }
 
 // record stores the status of the set if it has changed; a nil status stores only the condition Error.
 func (r *Reconciler) record(ctx context.Context, set *machinev1.ControlPlaneMachineSet, s *controlplane.Status) error {
@@ -63,8 +65,8 @@ func (r *Reconciler) record(ctx context.Context, set *machinev1.ControlPlaneMach
 }
 
 // condition is the condition Error.
-func (f failures) condition() metav1.Condition {
-	if f.times < mostErrors {
+func (f *failures) condition() metav1.Condition {
+	if !f.tooMany() {
 		return metav1.Condition{Type: controlplane.Error, Status: metav1.ConditionFalse, Reason: controlplane.AsExpected}
 	}
 	return metav1.Condition{

@@ -52,6 +52,9 @@ type stage struct {
 	events    *events.FakeRecorder
 	// fate decides what happens to a write of the controller; nil: it is carried out.
 	fate func() fate
+	// delays: the next creation of a machine reaches the API server only after the next pass has listed the machines. late is that creation.
+	delays bool
+	late   func() error
 	// created and deleted are the machines that the controller created and deleted, by name.
 	created, deleted []string
 }
@@ -81,7 +84,7 @@ func newStage(t *testing.T) *stage {
 	direct, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	s.must(err)
 	s.Client = direct
-	s.options = Options{Client: s.fated(direct), Live: direct, Nodes: direct, Namespace: s.namespace, Recorder: s.events, Release: "1.2.3"}
+	s.options = Options{Client: s.fated(direct), Live: s.listing(direct), Nodes: direct, Namespace: s.namespace, Recorder: s.events, Release: "1.2.3"}
 	s.r = New(s.options)
 	t.Cleanup(s.clean)
 	return s
@@ -98,6 +101,19 @@ func (s *stage) clean() {
 			s.Error(err)
 		}
 	}
+}
+
+// listing returns a client whose list of machines is followed by a late creation.
+func (s *stage) listing(c client.WithWatch) client.Client {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, list, opts...)
+			if _, is := list.(*machinev1beta1.MachineList); is && s.late != nil && err == nil {
+				err, s.late = s.late(), nil
+			}
+			return err
+		},
+	})
 }
 
 // fated returns a client whose writes have a fate.
@@ -117,13 +133,19 @@ func (s *stage) fated(c client.WithWatch) client.Client {
 	}
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return write(func() error {
+			_, machine := o.(*machinev1beta1.Machine)
+			do := func() error {
 				err := c.Create(ctx, o, opts...)
-				if _, is := o.(*machinev1beta1.Machine); is && err == nil {
+				if machine && err == nil {
 					s.created = append(s.created, o.GetName())
 				}
 				return err
-			})
+			}
+			if machine && s.delays {
+				s.delays, s.late = false, do
+				return errKilled
+			}
+			return write(do)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return write(func() error {
