@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -18,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/engine/controlplane"
@@ -341,174 +337,6 @@ func TestRestoredSet(t *testing.T) {
 	for _, m := range s.machines() {
 		if len(m.OwnerReferences) != 1 || m.OwnerReferences[0].UID != set.UID {
 			t.Errorf("machine %s: %v", m.Name, m.OwnerReferences)
-		}
-	}
-}
-
-// TestGeneratedAgain: a generated set whose selector no longer matches the newest machine is deleted and generated again.
-func TestGeneratedAgain(t *testing.T) {
-	s := newStage(t)
-	g := NewGenerator(s.options)
-	s.masters("a", "b", "c")
-	for range 2 {
-		s.must(g.pass(t.Context(), s.request().NamespacedName))
-		s.settle(nil)
-	}
-	first := s.read()
-	for _, m := range s.machines() {
-		before := m.DeepCopy()
-		m.Labels[machinev1beta1.MachineClusterIDLabel] = "c2"
-		s.must(s.Patch(t.Context(), &m, client.MergeFrom(before)))
-	}
-	s.must(g.pass(t.Context(), s.request().NamespacedName)) // deletes it
-	s.pass()                                                // removes the finalizer
-	s.must(g.pass(t.Context(), s.request().NamespacedName))
-	if again := s.read(); again.UID == first.UID || again.Spec.Selector.MatchLabels[machinev1beta1.MachineClusterIDLabel] != "c2" {
-		t.Errorf("%s, %v", again.UID, again.Spec.Selector)
-	}
-}
-
-// TestGenerator: an inactive set follows the machines, an edit does not last, and an activation does.
-func TestGenerator(t *testing.T) {
-	s := newStage(t)
-	g := NewGenerator(s.options)
-	generate := func() {
-		t.Helper()
-		if _, err := g.Reconcile(t.Context(), s.request()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.masters("a")
-	generate()
-	if err := s.Get(t.Context(), s.request().NamespacedName, &machinev1.ControlPlaneMachineSet{}); !apierrors.IsNotFound(err) {
-		t.Fatalf("one machine is no control plane: %v", err)
-	}
-	for i, zone := range []string{"b", "c"} {
-		m := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: fmt.Sprintf("old-master-%d", i+1), Labels: masterLabels()}}
-		m.Spec.ProviderSpec.Value = s.machines()[0].Spec.ProviderSpec.Value.DeepCopy()
-		m.Spec.ProviderSpec.Value.Raw = rawSpec("m5", zone)
-		s.must(s.Create(t.Context(), m))
-	}
-	s.live(nil)
-	generate()
-	first := s.read()
-	if first.Spec.State != machinev1.ControlPlaneMachineSetStateInactive || len(*first.Spec.Template.OpenShiftMachineV1Beta1Machine.FailureDomains.AWS) != 3 {
-		t.Fatalf("generated %+v", first.Spec)
-	}
-	s.settle(nil)
-	s.want("an inactive set changes nothing", "0 m5 a, 1 m5 b, 2 m5 c")
-	generate()
-	if again := s.read(); again.Generation != first.Generation {
-		t.Errorf("the set was written again without a change")
-	}
-	s.edit(instance("m6"))
-	generate()
-	if now := s.read(); now.UID != first.UID || strings.Contains(string(now.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.ProviderSpec.Value.Raw), "m6") {
-		t.Errorf("K14: the edit lasts, or the set was replaced: %s", now.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.ProviderSpec.Value.Raw)
-	}
-	s.edit(func(set *machinev1.ControlPlaneMachineSet) {
-		instance("m6")(set)
-		set.Spec.State = machinev1.ControlPlaneMachineSetStateActive
-	})
-	generate()
-	s.settle(nil)
-	s.want("an active set is rolled out", "0 m6 a, 1 m6 b, 2 m6 c")
-}
-
-// TestClusterOperator: the ClusterOperator shows the conditions of an active set.
-func TestClusterOperator(t *testing.T) {
-	s := newStage(t)
-	dir := filepath.Join(published(t), "config/v1/zz_generated.crd-manifests")
-	crds, err := envtest.InstallCRDs(devplaneConfig(t), envtest.CRDInstallOptions{Paths: []string{
-		filepath.Join(dir, "0000_00_cluster-version-operator_01_clusteroperators.crd.yaml"),
-		filepath.Join(dir, "0000_10_config-operator_01_infrastructures-Default.crd.yaml"),
-	}, MaxTime: time.Minute})
-	s.must(err)
-	co := &configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: OperatorName}}
-	s.must(s.Create(t.Context(), co))
-	t.Cleanup(func() {
-		for _, crd := range crds {
-			_ = s.Delete(context.Background(), crd)
-		}
-	})
-	said := func() string {
-		s.must(s.Get(t.Context(), client.ObjectKeyFromObject(co), co))
-		out := map[configv1.ClusterStatusConditionType]string{}
-		for _, c := range co.Status.Conditions {
-			out[c.Type] = string(c.Status) + " " + c.Reason
-		}
-		raw, err := json.Marshal(out)
-		s.must(err)
-		return string(raw)
-	}
-	s.pass()
-	const well = `{"Available":"True AsExpected","Degraded":"False AsExpected","Progressing":"False AsExpected","Upgradeable":"True AsExpected"}`
-	if got := said(); got != well || co.Status.Versions[0].Version != "1.2.3" || len(co.Status.RelatedObjects) != 3 {
-		t.Errorf("without a set: %s, %v", got, co.Status)
-	}
-	s.masters("a", "b")
-	s.set(nil)
-	s.pass()
-	if got := said(); got != `{"Available":"False UnavailableReplicas","Degraded":"False AsExpected","Progressing":"True NeedsUpdateReplicas","Upgradeable":"False AsExpected"}` {
-		t.Errorf("a machine is missing: %s", got)
-	}
-	version := co.ResourceVersion
-	s.settle(nil)
-	if got := said(); got != `{"Available":"True AllReplicasAvailable","Degraded":"False AsExpected","Progressing":"False AllReplicasUpdated","Upgradeable":"True AsExpected"}` || co.ResourceVersion == version {
-		t.Errorf("at rest: %s", got)
-	}
-	version = co.ResourceVersion
-	s.pass()
-	if said(); co.ResourceVersion != version {
-		t.Error("an unchanged status is written again")
-	}
-
-	// K19: an error that ends every pass is not hidden.
-	s.options.Defaults = func(context.Context) (Filler, error) { return nil, errors.New("webhooks are unknown") }
-	s.r = New(s.options)
-	for range mostErrors {
-		if _, err := s.r.Reconcile(t.Context(), s.request()); err == nil {
-			t.Fatal("no error")
-		}
-	}
-	if got := said(); !strings.Contains(got, `"Degraded":"True ContinuousErrors"`) {
-		t.Errorf("every pass fails: %s", got)
-	}
-	s.r.Options.Defaults = New(Options{}).Options.Defaults
-	s.pass()
-	if got := said(); !strings.Contains(got, `"Degraded":"False AsExpected"`) {
-		t.Errorf("the error is over: %s", got)
-	}
-}
-
-func TestWakes(t *testing.T) {
-	master := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Labels: masterLabels()}}
-	elsewhere := master.DeepCopy()
-	elsewhere.Namespace = "other"
-	worker := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}
-	node := func(label string, ready corev1.ConditionStatus) *corev1.Node {
-		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{label: ""}}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
-	}
-	for _, c := range []struct {
-		about         string
-		before, after client.Object
-		want          bool
-	}{
-		{"a master", nil, master, true},
-		{"in another namespace", nil, elsewhere, false},
-		{"a worker", nil, worker, false},
-		{"a worker that becomes a master", worker, master, true},
-		{"a heartbeat", node(nodeRoles[1], corev1.ConditionTrue), node(nodeRoles[1], corev1.ConditionTrue), false},
-		{"a node that is not ready any more", node(nodeRoles[1], corev1.ConditionTrue), node(nodeRoles[1], corev1.ConditionUnknown), true},
-		{"a node that gets the label", node("x", corev1.ConditionTrue), node(nodeRoles[0], corev1.ConditionTrue), true},
-		{"a node of a worker", nil, node("x", corev1.ConditionTrue), false},
-		{"another set", nil, &machinev1.ControlPlaneMachineSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other"}}, false},
-		{"another ClusterOperator", nil, &configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: "etcd"}}, false},
-		{"the Infrastructure", nil, &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: Name}}, true},
-	} {
-		got := wakes("ns", c.before, c.after)
-		if (len(got) == 1) != c.want || len(got) > 1 {
-			t.Errorf("%s: %v", c.about, got)
 		}
 	}
 }
