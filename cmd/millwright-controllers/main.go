@@ -27,21 +27,23 @@ import (
 // programs returns the programs in the file, by name. An image has a link for each program.
 func programs() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
-		"installation-check":          installation.Command,
-		"machine-api-operator":        start.Command,
-		"machine-controller":          as("machine-controller", kubemarkcontroller.Command),
-		"machine-controller-kubemark": kubemarkcontroller.Command,
-		"machine-controller-manager":  setprograms.ControllerManager,
-		"machine-healthcheck":         program.HealthCheck().Command,
-		"machine-ui":                  uiserver.Command,
-		"machineset-controller":       setprograms.SetController,
-		"nodelink-controller":         program.NodeLink().Command,
-		"termination-handler":         handler.Command,
+		"control-plane-machine-set-operator": setprograms.ControlPlane,
+		"installation-check":                 installation.Command,
+		"machine-api-operator":               start.Command,
+		"machine-controller":                 as("machine-controller", kubemarkcontroller.Command),
+		"machine-controller-kubemark":        kubemarkcontroller.Command,
+		"machine-controller-manager":         setprograms.ControllerManager,
+		"machine-healthcheck":                program.HealthCheck().Command,
+		"machine-ui":                         uiserver.Command,
+		"machineset-controller":              setprograms.SetController,
+		"manager":                            as("manager", setprograms.ControlPlane),
+		"nodelink-controller":                program.NodeLink().Command,
+		"termination-handler":                handler.Command,
 	}
 }
 
 // as returns a program with another name. In images of providers for machine.sapcloud.io, the machine controller is
-// /machine-controller.
+// /machine-controller. In the image of the original, control-plane-machine-set-operator is /manager.
 func as(name string, program func() *cobra.Command) func() *cobra.Command {
 	return func() *cobra.Command {
 		c := program()

@@ -34,7 +34,7 @@ func TestOwn(t *testing.T) {
 	for _, c := range []struct{ args, begins string }{
 		{"/millwright-controllers version", "millwright-controllers "},
 		{"/millwright-controllers --version", "millwright-controllers "},
-		{"/millwright-controllers --programs", "installation-check\n"},
+		{"/millwright-controllers --programs", "control-plane-machine-set-operator\n"},
 		{"/machineset-controller version", ""},
 		{"/millwright-controllers machineset-controller version", ""},
 		{"/millwright-controllers", ""},
@@ -46,7 +46,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-const list = "installation-check, machine-api-operator, machine-controller, machine-controller-kubemark, machine-controller-manager, machine-healthcheck, machine-ui, machineset-controller, nodelink-controller, termination-handler"
+const list = "control-plane-machine-set-operator, installation-check, machine-api-operator, machine-controller, machine-controller-kubemark, machine-controller-manager, machine-healthcheck, machine-ui, machineset-controller, manager, nodelink-controller, termination-handler"
 
 // TestNames: the command of each program has the name of the program.
 func TestNames(t *testing.T) {

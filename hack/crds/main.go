@@ -16,15 +16,21 @@ import (
 
 const (
 	module    = "github.com/openshift/api"
-	manifests = "machine/v1beta1/zz_generated.crd-manifests"
+	manifests = "machine/%s/zz_generated.crd-manifests"
 )
 
+// source is a file of the module.
+type source struct{ version, file string }
+
+func (s source) path() string { return fmt.Sprintf(manifests, s.version) + "/" + s.file }
+
 // sources maps our file to the file of the module. The feature set Default is that of a cluster without preview features. A
-// file without a feature set in its name is the same in all feature sets.
-var sources = map[string]string{
-	"machine.openshift.io_machines.yaml":            "0000_10_machine-api_01_machines-Default.crd.yaml",
-	"machine.openshift.io_machinesets.yaml":         "0000_10_machine-api_01_machinesets-Default.crd.yaml",
-	"machine.openshift.io_machinehealthchecks.yaml": "0000_10_machine-api_01_machinehealthchecks.crd.yaml",
+// file without a feature set in its name is the same in all feature sets. The kind of the control plane is optional.
+var sources = map[string]source{
+	"machine.openshift.io_machines.yaml":                                             {"v1beta1", "0000_10_machine-api_01_machines-Default.crd.yaml"},
+	"machine.openshift.io_machinesets.yaml":                                          {"v1beta1", "0000_10_machine-api_01_machinesets-Default.crd.yaml"},
+	"machine.openshift.io_machinehealthchecks.yaml":                                  {"v1beta1", "0000_10_machine-api_01_machinehealthchecks.crd.yaml"},
+	"../control-plane-machine-set/machine.openshift.io_controlplanemachinesets.yaml": {"v1", "0000_10_control-plane-machine-set_01_controlplanemachinesets-Default.crd.yaml"},
 }
 
 func main() {
@@ -42,13 +48,13 @@ func run(out string) error {
 		return err
 	}
 	for target, source := range sources {
-		raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(manifests), source))
+		raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(source.path())))
 		if err != nil {
 			return fmt.Errorf("reading the manifest for %s: %w", target, err)
 		}
 		listed, err := categorize(raw)
 		if err != nil {
-			return fmt.Errorf("in %s: %w", source, err)
+			return fmt.Errorf("in %s: %w", source.file, err)
 		}
 		if err := os.WriteFile(filepath.Join(out, target), render(listed, source, version), 0o644); err != nil {
 			return fmt.Errorf("writing %s: %w", target, err)
@@ -72,9 +78,9 @@ func categorize(raw []byte) ([]byte, error) {
 }
 
 // render puts a line about the origin before the manifest, and keeps the manifest byte for byte.
-func render(raw []byte, source, version string) []byte {
+func render(raw []byte, from source, version string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Copied by hack/crds, with a category; do not edit. Source: %s@%s %s/%s\n---\n", module, version, manifests, source)
+	fmt.Fprintf(&b, "# Copied by hack/crds, with a category; do not edit. Source: %s@%s %s\n---\n", module, version, from.path())
 	b.Write(raw)
 	return b.Bytes()
 }

@@ -41,10 +41,11 @@ func assumedTypes() map[string][]string {
 		began = append(began, step+"Started")
 	}
 	return map[string][]string{
-		"internal/controller/csr string(d.Reason)":                                             {"NodeCSRApprove"},
-		"internal/engine/interruption row.is":                                                  {"Terminating", "RebalanceRecommended", "MaintenanceScheduled"},
-		"internal/dialect/openshift t":                                                         began,
-		"internal/dialect/gardener corev1.NodeConditionType(dialect.StartedCondition(b.Step))": began,
+		"internal/controller/csr string(d.Reason)":                                               {"NodeCSRApprove"},
+		"internal/controller/controlplanemachineset configv1.ClusterStatusConditionType(c.Type)": {"Available", "Degraded", "Progressing"},
+		"internal/engine/interruption row.is":                                                    {"Terminating", "RebalanceRecommended", "MaintenanceScheduled"},
+		"internal/dialect/openshift t":                                                           began,
+		"internal/dialect/gardener corev1.NodeConditionType(dialect.StartedCondition(b.Step))":   began,
 	}
 }
 
@@ -102,6 +103,23 @@ False, ExternalRemediationRequestCreationFailed; absent until the first problem`
 False, Blind: the controller cannot observe nodes, or began to do so only recently
 False, Storm: many machines of a group are unhealthy together, or were recently
 False, Held: the rate or the back-off delays remediation; absent if the breaker is off`, ours},
+	{"ControlPlaneMachineSet", "Available", openshift, `True, AllReplicasAvailable
+False, UnavailableReplicas: an index has no ready machine`, theirs},
+	{"ControlPlaneMachineSet", "Degraded", openshift, `False, AsExpected
+True, NoReadyMachines
+True, UnmanagedNodes: a node of the control plane belongs to no machine of the set
+True, ExcessIndexes: the machines have more indexes than replicas; the message names those in excess
+True, ExcessUpdatedReplicas: as OnDelete, two machines of an index are as the template; delete one
+True, FailedReplacement: a new machine has failed; delete it
+True, MachinesAlreadyOwned: another controller owns a machine
+True, InvalidStrategy
+In each case that is True, no machine is created or deleted`, theirs},
+	{"ControlPlaneMachineSet", "Progressing", openshift, `True, NeedsUpdateReplicas: machines are missing, unready or outdated
+True, ExcessReplicas: an old machine is being removed
+False, AllReplicasUpdated
+False, OperatorDegraded: see Degraded`, theirs},
+	{"ControlPlaneMachineSet", "Error", openshift, `True, ContinuousErrors: 15 passes in a row failed with the error of the message
+False, AsExpected`, theirs},
 	{"Node", "Terminating", both, `True, TerminationRequested: the cloud has announced the end of the instance
 False, NoticeWithdrawn
 True, Unhealthy or ScaleDown (g): its machine is under deletion`, "the health check of spot machines; g: clients of the original"},
@@ -116,6 +134,8 @@ False, NoticeWithdrawn`, ours},
 	{"ClusterOperator `machine-api`, or `Operands...` on the operator's Deployment", "Progressing", openshift, "True, Initializing or SyncingResources; False, AsExpected", "the same"},
 	{"ClusterOperator `machine-api`, or `Operands...` on the operator's Deployment", "Degraded", openshift, "True, SyncingFailed; False, AsExpected", "the same"},
 	{"ClusterOperator `machine-api`, or `Operands...` on the operator's Deployment", "Upgradeable", openshift, "True", "the same"},
+	{"ClusterOperator `control-plane-machine-set`", "Available, Degraded, Progressing, Upgradeable", openshift, `as those of an active ControlPlaneMachineSet; Error of the set is shown as Degraded
+True or False, AsExpected: no set is active; of Upgradeable also while a set is active: True if it is available`, "the cluster version operator, the console"},
 }
 
 // is reports whether a row is about a type.

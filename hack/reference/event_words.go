@@ -56,6 +56,10 @@ var foreign = map[string]string{
 
 // eventGroups are the tables of the page.
 var eventGroups = []group{
+	{"Control plane machine sets", []string{"internal/controller/controlplanemachineset"}, []event{
+		{"Created", normal, openshift, "A machine of the control plane was created: a missing one, or a replacement.", nothing},
+		{"Deleted", normal, openshift, "A machine of the control plane was deleted, because its replacement is ready.", nothing},
+	}},
 	{"Machines", []string{"internal/controller/machine", "internal/dialect", "internal/dialect/openshift", "internal/dialect/gardener", "internal/controller/nodelink"}, []event{
 		{"Create", normal, openshift, "The instance exists, and the machine has recorded its provider ID.", nothing},
 		{"FailedValidate", warning, openshift, "A field of the machine is invalid. No instance is created.", "correct the named field"},

@@ -114,6 +114,12 @@ Apply them if you use [static addresses](../providers/vsphere.md#static-addresse
 The manifest ` + "`config/disruption-budgets/rights.yaml`" + ` is optional, like the [kind](../disruption-budgets.md). With it, machine controllers may get and list
 MachineDisruptionBudgets of the cluster and patch their status, and the account ` + "`machine-controller`" + ` may get MachineSets and MachineDeployments of the control namespace.
 
+## Control plane machine sets
+
+The manifest ` + "`config/control-plane-machine-set/rights.yaml`" + ` is optional, like the [program](../controlplanemachineset.md). With it, the account ` + "`control-plane-machine-set-operator`" + ` may
+manage ControlPlaneMachineSets and Machines of the control namespace, read nodes, Infrastructure and ClusterOperators, write the status of ClusterOperators, and write the CA of its
+webhook.
+
 ## termination-handler
 
 The account ` + "`machine-api-termination-handler`" + ` of the DaemonSet has the rights that the cluster grants it: to get its node, and to patch the status of the node.

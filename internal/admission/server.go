@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -41,8 +42,11 @@ type ServerOptions struct {
 	Given Cluster
 	// Admitters have the rules of infrastructures, by [Cluster].Type.
 	Admitters Admitters
-	Clock     clock.Clock
-	Log       logr.Logger
+	// Handlers are the webhooks, by path, and Configurations the objects that name them; nil: [Handlers] and [Configurations].
+	Handlers       func(Options) map[string]http.Handler
+	Configurations []string
+	Clock          clock.Clock
+	Log            logr.Logger
 }
 
 // Server serves the webhooks. It fails softly: the reason why it cannot serve is logged once, and the
@@ -56,10 +60,13 @@ type Server struct {
 // NewServer returns a server that does nothing until it is run.
 func NewServer(o ServerOptions) *Server {
 	o.Period = cmp.Or(o.Period, period)
+	if o.Handlers == nil {
+		o.Handlers, o.Configurations = Handlers, Configurations
+	}
 	return &Server{
 		ServerOptions: o, facts: NewFacts(o.Objects, o.Given),
 		certs: certs.New(certs.Options{
-			Dir: o.CertDir, Client: o.Client, Secret: o.Secret, Configurations: Configurations, Period: o.Period, Clock: o.Clock, Log: o.Log,
+			Dir: o.CertDir, Client: o.Client, Secret: o.Secret, Configurations: o.Configurations, Period: o.Period, Clock: o.Clock, Log: o.Log,
 		}),
 	}
 }
@@ -117,7 +124,7 @@ func (s *Server) repeat(ctx context.Context, complaint string, do func(context.C
 // listen serves until ctx ends or the port is not available.
 func (s *Server) listen(ctx context.Context) error {
 	server := webhook.NewServer(webhook.Options{Host: s.Host, Port: s.Port, TLSOpts: []func(*tls.Config){s.configure}})
-	for path, h := range Handlers(Options{Admitters: s.Admitters, Cluster: s.facts.Now, Secrets: s.Client, Clock: s.Clock, Log: s.Log}) {
+	for path, h := range s.Handlers(Options{Admitters: s.Admitters, Cluster: s.facts.Now, Secrets: s.Client, Clock: s.Clock, Log: s.Log}) {
 		server.Register(path, h)
 	}
 	return server.Start(ctx)

@@ -178,6 +178,16 @@ func TestValues(t *testing.T) {
 		{reason: "no network policies", values: "{networkPolicy: {enabled: false}}", gone: []string{"NetworkPolicy x/millwright-deny"}},
 		{reason: "disruption budgets", values: "{disruptionBudgets: {enabled: true}}", there: []string{"CustomResourceDefinition /machinedisruptionbudgets.millwright.dev", "ClusterRoleBinding /millwright-disruption-budgets", "RoleBinding x/millwright-disruption-budgets"}},
 		{reason: "no disruption budgets", values: "{}", gone: []string{"CustomResourceDefinition /machinedisruptionbudgets.millwright.dev", "ClusterRole /millwright-disruption-budgets"}},
+		{
+			reason: "control plane machine sets", values: "{controlPlaneMachineSet: {enabled: true, logLevel: 4}, webhooks: {certificate: cert-manager}, metrics: {enabled: false}}",
+			there: []string{
+				"CustomResourceDefinition /controlplanemachinesets.machine.openshift.io", "Deployment x/control-plane-machine-set-operator", "Service x/control-plane-machine-set-operator-webhook",
+				"ValidatingWebhookConfiguration /controlplanemachineset.machine.openshift.io", "Role x/control-plane-machine-set-operator", "ClusterRoleBinding /control-plane-machine-set-operator",
+			},
+			gone: []string{"Service x/control-plane-machine-set-operator-metrics"},
+		},
+		{reason: "control plane machine sets without webhooks", values: "{controlPlaneMachineSet: {enabled: true}, webhooks: {enabled: false}}", there: []string{"Deployment x/control-plane-machine-set-operator"}, gone: []string{"ValidatingWebhookConfiguration /controlplanemachineset.machine.openshift.io", "Service x/control-plane-machine-set-operator-webhook"}},
+		{reason: "no control plane machine sets", values: "{}", gone: []string{"CustomResourceDefinition /controlplanemachinesets.machine.openshift.io", "Deployment x/control-plane-machine-set-operator"}},
 		{reason: "the page", values: "{ui: {enabled: true}, metrics: {enabled: false}}", there: []string{"Deployment x/machine-ui", "Service x/machine-ui", "ServiceAccount x/machine-ui", "NetworkPolicy x/machine-ui"}, gone: []string{"Certificate x/machine-ui", "ClusterRole /machine-ui", "Role x/machine-ui"}},
 		{reason: "the page with cert-manager", values: "{ui: {enabled: true, certificate: cert-manager}, networkPolicy: {enabled: false}}", there: []string{"Certificate x/machine-ui", "Issuer x/machine-ui"}, gone: []string{"NetworkPolicy x/machine-ui"}},
 		{reason: "no page", values: "{ui: {certificate: cert-manager}}", gone: []string{"Deployment x/machine-ui", "Service x/machine-ui", "ServiceAccount x/machine-ui", "Certificate x/machine-ui"}},

@@ -23,7 +23,7 @@
 {{- if eq $o.kind "Namespace" -}}
 {{- else if eq $o.kind "CustomResourceDefinition" -}}
   {{- if and $v.crds.install (or (eq $o.spec.group "millwright.dev") (ternary (has "machine.sapcloud.io" $v.apis) $openshift (eq $o.spec.group "machine.sapcloud.io"))) }}true{{ end -}}
-{{- else if or (hasSuffix "WebhookConfiguration" $o.kind) (eq $o.metadata.name "machine-api-operator-webhook") -}}
+{{- else if or (hasSuffix "WebhookConfiguration" $o.kind) (has $o.metadata.name (list "machine-api-operator-webhook" "control-plane-machine-set-operator-webhook")) -}}
   {{- if and $openshift $v.webhooks.enabled }}true{{ end -}}
 {{- else if and (eq $program "machine-controller-kubemark") (not (include "millwright.kubemark" .root)) -}}
 {{- else if and (eq $program "machine-controller") (eq $o.kind "ServiceMonitor") (not $v.provider.enabled) -}}
@@ -38,11 +38,11 @@
 {{- $o := .object -}}
 {{- $v := .root.Values -}}
 {{- if eq $o.kind "Deployment" -}}
-  {{- $of := get $v (get (dict "machine-controller-manager" "machineControllerManager" "machineset-controller" "machinesetController" "machine-controller-kubemark" "kubemark" "machine-controller" "provider" "machine-ui" "ui") $o.metadata.name) -}}
+  {{- $of := get $v (get (dict "machine-controller-manager" "machineControllerManager" "machineset-controller" "machinesetController" "machine-controller-kubemark" "kubemark" "machine-controller" "provider" "machine-ui" "ui" "control-plane-machine-set-operator" "controlPlaneMachineSet") $o.metadata.name) -}}
   {{- include "millwright.deployment" (dict "object" $o "root" .root "of" $of) -}}
 {{- else if and (eq $o.kind "CustomResourceDefinition") $v.crds.keep -}}
   {{- $_ := set $o.metadata "annotations" (merge (dict "helm.sh/resource-policy" "keep") ($o.metadata.annotations | default dict)) -}}
-{{- else if and (hasSuffix "WebhookConfiguration" $o.kind) (eq $v.webhooks.certificate "cert-manager") -}}
+{{- else if and (hasSuffix "WebhookConfiguration" $o.kind) (eq $v.webhooks.certificate "cert-manager") (ne $o.metadata.name "controlplanemachineset.machine.openshift.io") -}}
   {{- $_ := set $o.metadata "annotations" (merge (dict "cert-manager.io/inject-ca-from" (printf "%s/machine-api-operator-webhook" .root.Release.Namespace)) ($o.metadata.annotations | default dict)) -}}
 {{- else if and (eq $o.kind "ServiceAccount") (eq $o.metadata.name "machine-controller") $v.provider.enabled -}}
   {{- with $v.provider.serviceAccount.annotations }}{{ $_ := set $o.metadata "annotations" . }}{{ end -}}
@@ -80,6 +80,7 @@
 {{- end -}}
 {{- if eq $name "machine-ui" }}{{ $args = concat $args (splitList "\n" (include "millwright.ui" .root | trim)) }}{{ end -}}
 {{- if and (ne $name "machine-ui") (not $v.metrics.enabled) }}{{ $args = append $args "--metrics-bind-address=0" }}{{ end -}}
+{{- if and (eq $name "control-plane-machine-set-operator") (not $v.webhooks.enabled) }}{{ $args = append $args "--webhook-port=0" }}{{ end -}}
 {{- if and (eq $name "machineset-controller") (not $v.webhooks.enabled) }}{{ $args = append $args "--webhook-enabled=false" }}{{ end -}}
 {{- with ternary "" $v.target.kubeconfigSecret (eq $name "machine-ui") -}}
   {{- $args = concat $args (list "--control-kubeconfig=inClusterConfig" (printf "--target-kubeconfig=/etc/millwright/target/%s" $v.target.key)) -}}

@@ -43,6 +43,7 @@ func controllers() []programOf {
 		{"machineset-controller", setprograms.SetController, "machine-controller-manager"},
 		{"machine-healthcheck", program.HealthCheck().Command, "machine-controller-manager"},
 		{"nodelink-controller", program.NodeLink().Command, "machine-controller-manager"},
+		{"control-plane-machine-set-operator", setprograms.ControlPlane, "machine-controller-manager"},
 		{"machine-controller-kubemark", kubemarkcontroller.Command, ""},
 	}
 }

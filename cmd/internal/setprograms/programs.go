@@ -1,4 +1,4 @@
-// Package setprograms returns the programs with the controllers of sets and deployments. Their webhooks have the
+// Package setprograms returns the programs with the controllers of sets, deployments and the control plane. Their webhooks have the
 // rules of all infrastructures.
 package setprograms
 
@@ -7,6 +7,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cmd/internal/admitters"
 	"github.com/millwright-dev/millwright/internal/program"
+	"github.com/millwright-dev/millwright/internal/program/controlplane"
 )
 
 // SetController returns the program machineset-controller as a command.
@@ -16,3 +17,6 @@ func SetController() *cobra.Command { return program.SetController(admitters.ByP
 func ControllerManager() *cobra.Command {
 	return program.ControllerManager(admitters.ByPlatform()).Command()
 }
+
+// ControlPlane returns the program control-plane-machine-set-operator as a command.
+func ControlPlane() *cobra.Command { return controlplane.Command(admitters.ByPlatform()) }

@@ -37,9 +37,10 @@ func Build(root string) (map[string]string, error) {
 		"monitors.yaml":    b.file("config/servicemonitor/monitors.yaml"),
 		"certificate.yaml": b.file("config/webhook/cert-manager/certificate.yaml"),
 
-		"disruption-budgets.yaml": b.kustomize("config/disruption-budgets"),
-		"ui.yaml":                 b.kustomize("config/ui"),
-		"ui-certificate.yaml":     b.file("config/ui/cert-manager/certificate.yaml"),
+		"disruption-budgets.yaml":        b.kustomize("config/disruption-budgets"),
+		"control-plane-machine-set.yaml": b.kustomize("config/control-plane-machine-set"),
+		"ui.yaml":                        b.kustomize("config/ui"),
+		"ui-certificate.yaml":            b.file("config/ui/cert-manager/certificate.yaml"),
 	} {
 		all[chartFiles+name] = generated + text
 	}

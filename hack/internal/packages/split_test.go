@@ -65,6 +65,7 @@ func TestBuild(t *testing.T) {
 		"charts/millwright/files/monitors.yaml":                   "kind: ServiceMonitor",
 		"charts/millwright/files/certificate.yaml":                "kind: Certificate",
 		"charts/millwright/files/disruption-budgets.yaml":         "name: machinedisruptionbudgets.millwright.dev",
+		"charts/millwright/files/control-plane-machine-set.yaml":  "name: control-plane-machine-set-operator",
 	} {
 		if !strings.Contains(all[name], part) {
 			t.Errorf("%s has no %q", name, part)

@@ -109,6 +109,7 @@ var All = []API{
 			{Name: "machineset-controller", Metrics: ":8082", Health: ":9441"},
 			{Name: "machine-healthcheck", Metrics: ":8083", Health: ":9442"},
 			{Name: "nodelink-controller", Metrics: "0"},
+			{Name: "control-plane-machine-set-operator", Metrics: ":8080", Health: ":8081"},
 		},
 		types: []func(*runtime.Scheme) error{lenient.AddToScheme, v1beta1.AddToScheme, healthchecking.AddToScheme},
 	},

@@ -22,6 +22,14 @@ func (p *Process) Recorder(api string, m ctrl.Manager, source string) events.Eve
 	return coreEvents{p.events.NewRecorder(p.scheme, corev1.EventSource{Component: source})}
 }
 
+// CoreRecorder sends events by core/v1 under the name of a source, for a program whose original has a role that allows no others.
+func CoreRecorder(p *Process, source string) (events.EventRecorder, error) {
+	if err := p.tellCore(); err != nil {
+		return nil, err
+	}
+	return coreEvents{p.events.NewRecorder(p.scheme, corev1.EventSource{Component: source})}, nil
+}
+
 // burst is how many events of one source about one object are sent at once: events about many machines of one
 // set are legitimate.
 const burst = 250

@@ -84,6 +84,8 @@ var rooms = []room{
 	{"drain", "internal/engine/drain", []string{"internal/runtime/node", machineShell}},
 	{"orphan", "internal/engine/orphan", []string{"internal/controller/orphan"}},
 	{"limits", "internal/engine/limits", []string{"internal/engine/replicas", "internal/engine/orphan", "internal/controller/machineset"}},
+	{"controlplane", "internal/engine/controlplane", nil},
+	{"failuredomain", "internal/dialect/failuredomain", nil},
 	{"approval", "internal/engine/approval", []string{"internal/controller/csr"}},
 	{"connectivity", "internal/engine/connectivity", []string{"internal/engine/lifecycle", "internal/engine/health", machineShell}},
 	{"choice", "internal/engine/choice", []string{machineShell}},
@@ -137,7 +139,7 @@ func Rooms() []string {
 // Own are the hand-written mutants.
 func Own() []Mutant {
 	return slices.Concat(
-		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
+		lifecycleMutants, controlplaneMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
 		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants, faultMutants, choiceMutants, inplaceMutants,
 		admissionMutants, disruptionMutants,
 	)
