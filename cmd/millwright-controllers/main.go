@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
 	"github.com/millwright-dev/millwright/cmd/internal/setprograms"
 	"github.com/millwright-dev/millwright/internal/operator/start"
-	"github.com/millwright-dev/millwright/internal/plugin/survey"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 	"github.com/millwright-dev/millwright/internal/plugin/uiserver"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/installation"
@@ -57,7 +57,7 @@ func page() *cobra.Command {
 	c := uiserver.Command()
 	serve := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		c.SetContext(survey.WithAdmitters(c.Context(), admitters.ByPlatform()))
+		c.SetContext(speccheck.WithAdmitters(c.Context(), admitters.ByPlatform()))
 		return serve(c, args)
 	}
 	return c

@@ -9,9 +9,9 @@ import (
 
 	"github.com/millwright-dev/millwright/cmd/internal/admitters"
 	"github.com/millwright-dev/millwright/internal/demo/cli"
-	"github.com/millwright-dev/millwright/internal/plugin/survey"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 )
 
 func main() {
-	os.Exit(cli.Run(survey.WithAdmitters(ctrl.SetupSignalHandler(), admitters.ByPlatform()), os.Args))
+	os.Exit(cli.Run(speccheck.WithAdmitters(ctrl.SetupSignalHandler(), admitters.ByPlatform()), os.Args))
 }

@@ -27,7 +27,7 @@ func (b *box) as(t *testing.T, user string) client.Client {
 	return k
 }
 
-// TestDeletionIsNamed: a deletion by a client that is none of Millwright's programs leaves one event with the name of the
+// TestDeletionIsNamed: a deletion by another client than Millwright's programs leaves one event with the name of the
 // client, in both APIs. A dry run, a repeated deletion and a deletion by a controller leave none.
 func TestDeletionIsNamed(t *testing.T) {
 	b := startBox(t)

@@ -22,7 +22,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
-	"github.com/millwright-dev/millwright/internal/plugin/survey"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
 	"github.com/millwright-dev/millwright/provider/admit"
 	aws "github.com/millwright-dev/millwright/providers/aws/spec"
@@ -183,6 +183,6 @@ func serveFrom(t *testing.T, o ui.Options) string {
 		t.Fatal(err)
 	}
 	rules := map[string]admit.Admitter{"AWS": aws.Admitter{}}
-	devplanetest.Run(t, func(ctx context.Context) error { return s.Serve(survey.WithAdmitters(ctx, rules), l) })
+	devplanetest.Run(t, func(ctx context.Context) error { return s.Serve(speccheck.WithAdmitters(ctx, rules), l) })
 	return s.Address(l)
 }

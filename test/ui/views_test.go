@@ -242,7 +242,7 @@ func (w *world) unfit(b *browser) {
 		{"{apiVersion: v1, kind: Secret, metadata: {name: s}}", "it has no object that can be planned: Secret s (v1)"},
 		{fmt.Sprintf(set, "", "replcas: 3,"), `unknown field "spec.replcas"`},
 		{fmt.Sprintf(set, ", namespace: nowhere", ""), `namespaces "nowhere" not found`},
-		{fmt.Sprintf(set, "", ""), "the provider spec of MachineSet " + w.namespace + "/unfit is invalid: providerSpec.ami: Required value"},
+		{fmt.Sprintf(set, "", ""), "the provider spec of machineset/unfit of machine.openshift.io in " + w.namespace + " is invalid: providerSpec.ami: Required value"},
 	} {
 		evaluate[string](b, `document.querySelector("textarea").value = ""`)
 		do(b, chromedp.SendKeys("textarea", c.manifest))

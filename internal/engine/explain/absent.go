@@ -34,11 +34,11 @@ func Deleted(now time.Time, s Subject, d postmortem.Departure, gaps []string) An
 	if d.Words() == "" {
 		f.key = variant(reasonGone, "Unexplained")
 	}
-	if d.Evidence != "" {
-		f.chain = append(f.chain, Cause{Source: d.Evidence, Message: "evidence of the machine"})
-	}
 	if c := departed(d); c != nil {
 		f.chain = append(f.chain, *c)
+	}
+	if d.Evidence != "" {
+		f.chain = append(f.chain, Cause{Source: d.Evidence, Message: "evidence of the machine is kept"})
 	}
 	if !d.Created.IsZero() {
 		f = f.with("after", ", "+span(d.At().Sub(d.Created))+" after its creation")

@@ -19,7 +19,7 @@ import (
 
 // remedied adds the health checks that select a machine which is not healthy. Cards, tables and the page about the machine
 // derive their advice from them, so each explanation reads them, also a brief one.
-func (l *look) remedied(ctx context.Context, f *explain.MachineFacts, o client.Object) {
+func remedied(ctx context.Context, l *look, f *explain.MachineFacts, o client.Object) {
 	if f.View.Deleted.IsZero() && f.NodeLooked && !lifecycle.Healthy(f.Node, f.Policy) {
 		f.Checks, f.Obstacles.UnreadChecks = l.checks(ctx, f.API, o, f.Node)
 	}
@@ -28,7 +28,7 @@ func (l *look) remedied(ctx context.Context, f *explain.MachineFacts, o client.O
 // checks returns the health checks that select the machine o of the API, each with its verdict from the stored
 // objects, and whether some could not be read. A cluster without the kind has no health checks.
 func (l *look) checks(ctx context.Context, api string, o client.Object, n *corev1.Node) (out []explain.HealthCheck, unread bool) {
-	all, unread := l.healthChecks(ctx, o.GetNamespace())
+	all, unread := healthChecks(ctx, l, o.GetNamespace())
 	for _, c := range all {
 		lens := of(subject(c)).Checks
 		if among(c) == api && lens.Selector(c).Matches(labels.Set(o.GetLabels())) {
@@ -41,7 +41,7 @@ func (l *look) checks(ctx context.Context, api string, o client.Object, n *corev
 }
 
 // healthChecks returns the health checks of a namespace, which it reads once, and whether some could not be read.
-func (l *look) healthChecks(ctx context.Context, namespace string) (out []client.Object, unread bool) {
+func healthChecks(ctx context.Context, l *look, namespace string) (out []client.Object, unread bool) {
 	for _, a := range apis.All {
 		if a.Checks == nil {
 			continue

@@ -234,7 +234,7 @@ func (l *look) named(ctx context.Context, k kind, q Question) (out []client.Obje
 // similar names.
 func (l *look) absent(ctx context.Context, q Question, s explain.Subject) explain.Answer {
 	if q.Kind == "Machine" {
-		e, d := l.evidence(ctx, q, ""), l.departure(ctx, q)
+		e, d := l.evidence(ctx, q, ""), departure(ctx, l, q)
 		switch {
 		case e != nil:
 			s.API, s.Namespace = e.Record.API, e.Record.Namespace

@@ -18,12 +18,12 @@ import (
 // still be in deletion, or may have been created again with the same name.
 func Departures(ctx context.Context, now time.Time, c Clusters, q Question) ([]postmortem.Departure, []Gap) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true}
-	return postmortem.Newest(now, l.departures(ctx, q)), l.gaps
+	return postmortem.Newest(now, allDepartures(ctx, l, q)), l.gaps
 }
 
 // departure returns how the machine that q names was deleted, or nil if that is not known. The newest one counts.
-func (l *look) departure(ctx context.Context, q Question) *postmortem.Departure {
-	for _, d := range postmortem.Newest(l.now, l.departures(ctx, q)) {
+func departure(ctx context.Context, l *look, q Question) *postmortem.Departure {
+	for _, d := range postmortem.Newest(l.now, allDepartures(ctx, l, q)) {
 		if d.Name == q.Name && (q.Namespace == "" || d.Namespace == q.Namespace) && (q.API == "" || d.API == q.API) {
 			return &d
 		}
@@ -31,19 +31,19 @@ func (l *look) departure(ctx context.Context, q Question) *postmortem.Departure 
 	return nil
 }
 
-// departures merges what the caller has observed with what is stored, each machine once.
-func (l *look) departures(ctx context.Context, q Question) []postmortem.Departure {
+// allDepartures merges what the caller has observed with what is stored, each machine once.
+func allDepartures(ctx context.Context, l *look, q Question) []postmortem.Departure {
 	all, _ := once(l, "departures/"+q.Namespace, func() (out []postmortem.Departure, err error) {
 		out = append(out, l.Departures...)
-		records := l.marked(ctx, q, departures.LabelValue)
+		records := marked(ctx, l, q, departures.LabelValue)
 		for i := range records.Items {
 			out = append(out, departures.FromStored(&records.Items[i])...)
 		}
-		said := departures.FromEvents(l.deletionEvents(ctx, q))
+		said := departures.FromEvents(deletionEvents(ctx, l, q))
 		for _, d := range said {
 			out = append(out, d)
 		}
-		kept := l.marked(ctx, q, status.LabelValue)
+		kept := marked(ctx, l, q, status.LabelValue)
 		for i := range kept.Items {
 			if d, ok := departures.FromEvidence(&kept.Items[i]); ok {
 				out = append(out, d)
@@ -55,7 +55,7 @@ func (l *look) departures(ctx context.Context, q Question) []postmortem.Departur
 }
 
 // marked returns the ConfigMaps with a value of the label of evidence.
-func (l *look) marked(ctx context.Context, q Question, value string) *corev1.ConfigMapList {
+func marked(ctx context.Context, l *look, q Question, value string) *corev1.ConfigMapList {
 	list, _ := once(l, "marked/"+value+"/"+q.Namespace, func() (*corev1.ConfigMapList, error) {
 		list := &corev1.ConfigMapList{}
 		err := l.Control.List(ctx, list, client.MatchingLabels{status.Label: value}, client.InNamespace(q.Namespace))
@@ -70,7 +70,7 @@ func (l *look) marked(ctx context.Context, q Question, value string) *corev1.Con
 }
 
 // deletionEvents returns the events about deletions of machines that the API server still stores.
-func (l *look) deletionEvents(ctx context.Context, q Question) (out []corev1.Event) {
+func deletionEvents(ctx context.Context, l *look, q Question) (out []corev1.Event) {
 	for _, reason := range append(departures.CauseReasons(), departures.EndReasons()...) {
 		list := &corev1.EventList{}
 		err := l.Control.List(ctx, list, client.InNamespace(q.Namespace), client.MatchingFields{"reason": reason})
@@ -85,7 +85,7 @@ func (l *look) deletionEvents(ctx context.Context, q Question) (out []corev1.Eve
 }
 
 // lastEvents returns the events about a machine that does not exist any more.
-func (l *look) lastEvents(ctx context.Context, d postmortem.Departure) []postmortem.Event {
+func lastEvents(ctx context.Context, l *look, d postmortem.Departure) []postmortem.Event {
 	var list corev1.EventList
 	err := l.Control.List(ctx, &list, client.InNamespace(d.Namespace), client.MatchingFields{"involvedObject.uid": d.UID})
 	l.gap("events", err)

@@ -60,7 +60,7 @@ func Details(ctx context.Context, now time.Time, c Clusters, q Question) (Detail
 		a, err := Ask(ctx, now, c, q)
 		d := Detail{Answer: a, History: departed(ctx, l, q, found)}
 		if d.History != nil {
-			d.Departure = l.departure(ctx, q)
+			d.Departure = departure(ctx, l, q)
 		}
 		return d, err
 	}
@@ -106,13 +106,13 @@ func departed(ctx context.Context, l *look, q Question, found []client.Object) *
 	if q.Kind != "Machine" || len(found) > 0 {
 		return nil
 	}
-	e, d := l.evidence(ctx, q, ""), l.departure(ctx, q)
+	e, d := l.evidence(ctx, q, ""), departure(ctx, l, q)
 	var h explain.History
 	switch {
 	case e == nil && d == nil:
 		return nil
 	case e == nil:
-		h = explain.DeletedHistory(*d, l.lastEvents(ctx, *d), texts(l.gaps))
+		h = explain.DeletedHistory(*d, lastEvents(ctx, l, *d), texts(l.gaps))
 	default:
 		h = explain.DepartedHistory(*e, texts(l.gaps))
 		if d != nil && d.UID == e.Record.UID {

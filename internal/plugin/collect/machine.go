@@ -57,7 +57,7 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	if f.View.Deleted.IsZero() && f.Obstacles.AnotherTarget == "" && (f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue) {
 		f.Requests = l.requests(ctx, f)
 	}
-	l.remedied(ctx, f, o)
+	remedied(ctx, l, f, o)
 	q := Question{API: f.API, Namespace: f.Namespace, Name: f.Name}
 	f.Evidence = l.evidence(ctx, q, f.View.UID)
 	f.Gaps = texts(l.gaps)
@@ -247,7 +247,7 @@ func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 
 // evidence returns the newest record about a machine, or nil. If uid is not empty, the record has this UID.
 func (l *look) evidence(ctx context.Context, q Question, uid string) *explain.Evidence {
-	list := l.marked(ctx, q, status.LabelValue)
+	list := marked(ctx, l, q, status.LabelValue)
 	var newest *explain.Evidence
 	for i := range list.Items {
 		c := &list.Items[i]

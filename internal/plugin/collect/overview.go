@@ -234,7 +234,7 @@ func outline(ctx context.Context, l *look, o client.Object) outlined {
 		f := machineOf(o)
 		nodes, looked := l.nodes(ctx)
 		l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
-		l.remedied(ctx, f, o)
+		remedied(ctx, l, f, o)
 		a := explain.Machine(l.now, *f)
 		if a.State != explain.Healthy { // its provider spec and its class matter only then
 			l.made(ctx, f, o)

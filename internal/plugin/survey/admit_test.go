@@ -18,91 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/plugin/connect"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 	"github.com/millwright-dev/millwright/provider/admit"
 )
-
-// sized requires a size.
-type sized struct{}
-
-func (sized) Kinds() []schema.GroupVersionKind {
-	return []schema.GroupVersionKind{{Group: "test", Version: "v1", Kind: "Sized"}}
-}
-
-func (sized) Default(a admit.Request) ([]byte, error) { return a.Spec, nil }
-
-func (sized) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
-	if !strings.Contains(string(a.Spec), "size") {
-		faults = append(faults, field.Required(a.Path.Child("size"), "must be set"))
-	}
-	if strings.Contains(string(a.Spec), "old") {
-		warnings = []string{"old sizes are slow"}
-	}
-	return warnings, faults
-}
-
-const (
-	sizedSpec   = `{"apiVersion":"test/v1","kind":"Sized","size":"old"}`
-	sizelessOne = `{"apiVersion":"test/v1","kind":"Sized"}`
-)
-
-func templated(spec string) machinev1.MachineTemplateSpec {
-	out := machinev1.MachineTemplateSpec{ObjectMeta: machinev1.ObjectMeta{Labels: map[string]string{"a": "b"}}}
-	out.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(spec)}
-	return out
-}
-
-// TestAdmitted: the rules of the infrastructure hold for machines, and for templates of sets and deployments. An update that
-// does not change the spec is not refused, and a spec of an unknown infrastructure is not judged.
-func TestAdmitted(t *testing.T) {
-	ctx := WithAdmitters(t.Context(), map[string]admit.Admitter{"Sized": sized{}})
-	selector := metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
-	set := func(spec string) client.Object {
-		return &machinev1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: machinev1.MachineSetSpec{Selector: selector, Template: templated(spec)}}
-	}
-	deployment := func(spec string) client.Object {
-		return &v1beta1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: v1beta1.MachineDeploymentSpec{Selector: selector, Template: templated(spec)}}
-	}
-	machine := func(spec string) client.Object {
-		m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
-		m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(spec)}
-		return m
-	}
-	const size, slow = "providerSpec.size: Required value: must be set", "old sizes are slow"
-	for _, c := range []struct {
-		reason        string
-		before, after client.Object
-		warning, err  string
-	}{
-		{"a new set", nil, set(sizelessOne), "", size},
-		{"a new machine", nil, machine(sizelessOne), "", size},
-		{"a new deployment", nil, deployment(sizelessOne), "", size},
-		{"a changed deployment", deployment(sizedSpec), deployment(sizelessOne), "", size},
-		{"a valid set", nil, set(sizedSpec), slow, ""},
-		{"an invalid set that is scaled", set(sizelessOne), set(sizelessOne), size, ""},
-		{"another infrastructure", nil, set(`{"apiVersion":"test/v1","kind":"Other"}`), "", ""},
-		{"no spec", nil, &machinev1.Machine{}, "", ""},
-		{"an object without a provider spec", nil, &v1alpha1.Machine{}, "", ""},
-		{"a deletion", set(sizelessOne), nil, "", ""},
-	} {
-		warnings, err := admitted(ctx, c.before, c.after)
-		if text := strings.Join(warnings, "; "); (c.warning == "") != (text == "") || !strings.Contains(text, c.warning) {
-			t.Errorf("%s: warnings %q, want %q", c.reason, text, c.warning)
-		}
-		if (c.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.err) {
-			t.Errorf("%s: %v, want %q", c.reason, err, c.err)
-		}
-	}
-	if w, err := admitted(t.Context(), nil, set(sizelessOne)); w != nil || err != nil {
-		t.Errorf("without rules: %v, %v", w, err)
-	}
-	denied := Trial{Change: project.Change{After: set(sizelessOne)}, Note: "you may not create it"}
-	if got, err := denied.checked(ctx); err != nil || !strings.Contains(strings.Join(got.Warnings, ";"), size) {
-		t.Errorf("a change that was not tried has no defaults, so that objections are warnings: %+v, %v", got, err)
-	}
-}
 
 // TestCreateIsStrict: the API server gets the manifest with unknown fields, and the request to refuse them.
 func TestCreateIsStrict(t *testing.T) {
@@ -179,10 +99,38 @@ func TestClassless(t *testing.T) {
 			t.Errorf("%s: %q", test.reason, got)
 		}
 	}
-	refusing := interceptor.NewClient(c, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+	denied := interceptor.NewClient(c, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return errors.Join(apierrors.NewForbidden(schema.GroupResource{}, "", nil))
 	}})
-	if got := classless(t.Context(), refusing, []project.Change{{After: set("large")}}); len(got) != 0 {
+	if got := classless(t.Context(), denied, []project.Change{{After: set("large")}}); len(got) != 0 {
 		t.Errorf("a class that cannot be read: %q", got)
+	}
+}
+
+// refusing is an infrastructure that refuses every spec.
+type refusing struct{}
+
+func (refusing) Kinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{{Group: "test", Version: "v1", Kind: "Refused"}}
+}
+
+func (refusing) Default(a admit.Request) ([]byte, error) { return a.Spec, nil }
+
+func (refusing) Admit(a admit.Request) ([]string, field.ErrorList) {
+	return []string{"a warning"}, field.ErrorList{field.Required(a.Path.Child("size"), "must be set")}
+}
+
+// TestTrialsAreChecked: an invalid provider spec fails a plan. A change that the API server has not tried has no defaults, so
+// that objections are warnings.
+func TestTrialsAreChecked(t *testing.T) {
+	ctx := speccheck.WithAdmitters(t.Context(), map[string]admit.Admitter{"Test": refusing{}})
+	m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
+	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"test/v1","kind":"Refused"}`)}
+	const size = "providerSpec.size: Required value: must be set"
+	if got, err := (Trial{Change: project.Change{After: m}}).checked(ctx); err == nil || !strings.Contains(err.Error(), size) || len(got.Warnings) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := (Trial{Change: project.Change{After: m}, Note: "you may not create it"}).checked(ctx); err != nil || !strings.Contains(strings.Join(got.Warnings, ";"), size) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

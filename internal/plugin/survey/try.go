@@ -26,6 +26,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 )
 
 // Documents reads manifests with several documents and lists. namespace is the default namespace of the objects.
@@ -95,7 +96,7 @@ type Trial struct {
 // checked adds the objections of the infrastructure to the provider spec. If the API server did not try the change, its
 // webhooks have not set defaults, so that objections are warnings.
 func (t Trial) checked(ctx context.Context) (Trial, error) {
-	warnings, err := admitted(ctx, t.Before, t.After)
+	warnings, err := speccheck.Admit(ctx, t.Before, t.After)
 	t.Warnings = append(t.Warnings, warnings...)
 	if err != nil && t.Note != "" {
 		t.Warnings, err = append(t.Warnings, err.Error()), nil

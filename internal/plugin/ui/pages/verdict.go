@@ -14,7 +14,6 @@ import (
 
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
-	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/plugin/budgets"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
@@ -58,7 +57,7 @@ func VerdictOf(now time.Time, all []v1alpha1.MachineDisruptionBudget, d collect.
 		return nil
 	}
 	f := drain.Facts{Node: d.Node, Pods: d.Pods, Budgets: d.Budgets}
-	p := drain.Policy{NodeUnreachable: lifecycle.Ready(d.Node).Status == corev1.ConditionUnknown}
+	p := drain.Policy{NodeUnreachable: silent(d.Node)}
 	decision := drain.Decide(now, f, drain.Memory{}, p)
 	v := &Verdict{}
 	for _, o := range decision.Ignored {
@@ -88,6 +87,12 @@ func VerdictOf(now time.Time, all []v1alpha1.MachineDisruptionBudget, d collect.
 	v.Finishes = len(v.Blocks) == 0
 	v.Sentence = v.sentence()
 	return v
+}
+
+// silent reports whether the kubelet of a node does not answer.
+func silent(n *corev1.Node) bool {
+	i := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	return i < 0 || n.Status.Conditions[i].Status == corev1.ConditionUnknown
 }
 
 // leavingPods returns the pods that a drain evicts, deletes or waits for.

@@ -4,10 +4,11 @@ import { Next } from "./parts";
 import type { Verdict } from "./types";
 
 export function VerdictBox({ verdict: v }: { verdict: Verdict }) {
+  const turns = !!v.blocks?.length && v.blocks.every((b) => !b.endless && b.allowed > 0);
   return (
     <section aria-label="drain verdict">
       <h3>Would a drain finish now?</h3>
-      <p class={"answer " + (v.finishes ? "healthy" : v.blocks?.[0]?.endless ? "stuck" : "waiting")}><b>{v.finishes ? "Yes." : "No."}</b> {v.sentence}{v.staying > 0 && ` ${v.staying} pods of DaemonSets and mirror pods may stay.`}</p>
+      <p class={"answer " + (v.finishes ? "healthy" : v.blocks?.[0]?.endless ? "stuck" : "waiting")}><b>{v.finishes ? "Yes." : turns ? "Not at once." : "No."}</b> {v.sentence}{v.staying > 0 && ` ${v.staying} pods of DaemonSets and mirror pods may stay.`}</p>
       {v.blocks && (
         <table tabIndex={0}><caption>PodDisruptionBudgets in the way</caption>
           <thead><tr><th scope="col">Budget</th><th scope="col">Allowed now</th><th scope="col">Healthy</th><th scope="col">Pods that wait</th><th scope="col">Why, and what to do</th></tr></thead>

@@ -1,4 +1,6 @@
-package survey
+// Package speccheck checks provider specs by the rules of their infrastructures, as the admission webhooks do, for clusters
+// without webhooks. It imports no infrastructure: programs pass the rules in a context.
+package speccheck
 
 import (
 	"context"
@@ -28,10 +30,10 @@ func WithAdmitters(ctx context.Context, all map[string]admit.Admitter) context.C
 	return context.WithValue(ctx, admittersKey{}, all)
 }
 
-// admitted checks the provider spec of the changed object by the rules of its infrastructure, as the webhooks do. It
+// Admit checks the provider spec of the changed object by the rules of its infrastructure, as the webhooks do. It
 // returns the warnings, and an error that names the invalid fields. The kind of the spec selects the infrastructure.
 // Facts about the cluster that webhooks know are not known here.
-func admitted(ctx context.Context, before, after client.Object) (warnings []string, err error) {
+func Admit(ctx context.Context, before, after client.Object) (warnings []string, err error) {
 	all, _ := ctx.Value(admittersKey{}).(map[string]admit.Admitter)
 	spec := specOf(after)
 	a := admitterOf(all, spec)
