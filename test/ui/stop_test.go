@@ -67,7 +67,7 @@ func stopDisruption(t *testing.T, f *fleet.Fleet, b *browser) {
 	})
 	b.awaits("No emergency stop")
 	b.visit("#/object/machine.openshift.io/Machine/" + held.Namespace + "/" + held.Name)
-	b.awaits("does not exist any more: it was deleted", "a client requested the deletion, and not MachineSet mill-worker-a", "machine deleted")
+	b.awaits("does not exist any more: it was deleted", "a client requested the deletion, and not MachineSet", "machine deleted")
 	b.visit("#/object/millwright.dev/MachineDisruptionBudget//emergency-stop")
 	b.until(`!document.body.innerText.includes("All disruption is stopped")`)
 }
