@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { ObjectLink, short } from "./parts";
 import type { Departed } from "./types";
-import { ago, departedAt, since } from "./view";
+import { ago, departedAt, departedBy, since } from "./view";
 
 const mostShown = 20;
 
@@ -25,7 +25,7 @@ export function DepartedList({ list, all, now, open, title }: { list: Departed[]
             <tr key={d.uid}>
               <td><DepartedLink d={d} /> <small>{d.namespace} · {short(d.api)}</small></td>
               <td title={clock(departedAt(d))}>{ago(departedAt(d), now)}</td>
-              <td>{d.by ?? "unknown"}</td>
+              <td>{departedBy(d)}</td>
               <td>{d.words ?? unknown}{d.evidence && <small> · evidence is kept</small>}</td>
               <td>{d.owner && <OwnerLink d={d} />}</td>
               <td>{[d.zone, d.type].filter(Boolean).join(", ")}</td>
@@ -52,7 +52,7 @@ function OwnerLink({ d }: { d: Departed }) {
 export function DepartedFacts({ departed: d, now }: { departed: Departed; now: number }) {
   const time = (at?: string) => at && Date.parse(at) > 0 ? <time dateTime={at} title={clock(at)}>{ago(at, now)}</time> : undefined;
   const facts: [string, unknown][] = [
-    ["Deleted by", d.by ?? (d.words ? "" : "unknown")], ["Cause", d.cause], ["Known from", d.source],
+    ["Deleted by", departedBy(d)], ["Cause", d.cause], ["Known from", d.source],
     ["Created", time(d.created)], ["Node joined", time(d.joined)], ["Ready", time(d.ready)], ["Deletion requested", time(d.requested)],
     ["Instance deletion began", time(d.terminating)], ["Instance terminated", time(d.terminated)], ["Deleted", time(d.deleted)],
     ["Set", d.owner && <OwnerLink d={d} />], ["Node", d.node], ["Zone", d.zone], ["Type", d.type], ["Evidence", d.evidence],

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { apply, emptyFleet } from "./live";
 import { bearer } from "./session";
 import type { Departed, RolledSet, Row, Sample, State } from "./types";
-import { backToFleet, begin, budgetAddress, columns, departedAt, departedNow, departedOf, fieldProblem, fleetAddress, fleetShown, grouped, keyOf, matches, matchesDeparted, merged, nested, numberProblem, objectAddress, parseKey, parseRoute, planAddress, recent, segments, since, troublesOf, until, waitsFor, windows } from "./view";
+import { backToFleet, begin, budgetAddress, columns, departedAt, departedBy, departedNow, departedOf, fieldProblem, fleetAddress, fleetShown, grouped, keyOf, matches, matchesDeparted, merged, nested, numberProblem, objectAddress, parseKey, parseRoute, planAddress, recent, segments, since, troublesOf, until, waitsFor, windows } from "./view";
 
 const row = (name: string, more: Partial<Row> = {}): Row => ({
   id: name, kind: "Machine", api: "machine.openshift.io", namespace: "blue", name, state: "Healthy", created: "2026-01-02T12:00:00Z", ...more,
@@ -172,6 +172,12 @@ test("the time of a deletion is the latest that is known", () => {
   const { deleted: _, ...asked } = left("a", 1);
   assert.equal(departedAt(asked), asked.requested);
   assert.equal(departedAt({ ...asked, requested: "" }), "");
+});
+
+test("who deleted a machine follows from its cause, if no client is named", () => {
+  for (const [more, want] of [[{ by: "jane", cause: "Manual" }, "jane"], [{ cause: "Rollout" }, "MachineSet/mill"], [{ cause: "Manual" }, "a client, not its set"], [{ cause: "Remediation" }, "unknown"], [{}, "unknown"]] as [Partial<Departed>, string][]) {
+    assert.equal(departedBy(left("a", 1, more)), want);
+  }
 });
 
 test("the search finds deleted machines", () => {

@@ -96,6 +96,9 @@ const day = 86_400_000, mostDeparted = 500;
 // at is the latest known time of a deletion.
 export const departedAt = (d: Departed): string => d.deleted ?? d.terminated ?? d.terminating ?? d.requested ?? "";
 
+// departedBy is the client that deleted a machine. Without its name, the cause may show that it was the machine's set.
+export const departedBy = (d: Departed): string => d.by ?? (d.owner && (d.cause === "ScaleDown" || d.cause === "Rollout") ? d.owner : d.cause === "Manual" ? "a client, not its set" : "unknown");
+
 // departedNow are the deleted machines after a change, the newest first: those of the last 24 hours, and at most 500. A
 // machine that exists is not deleted.
 export function departedNow(was: Departed[], got: Departed[], rows: Map<string, Row>): Departed[] {
