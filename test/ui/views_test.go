@@ -244,8 +244,8 @@ func (w *world) unfit(b *browser) {
 		{fmt.Sprintf(set, ", namespace: nowhere", ""), `namespaces "nowhere" not found`},
 		{fmt.Sprintf(set, "", ""), "the provider spec of machineset/unfit of machine.openshift.io in " + w.namespace + " is invalid: providerSpec.ami: Required value"},
 	} {
-		evaluate[string](b, `document.querySelector("textarea").value = ""`)
-		do(b, chromedp.SendKeys("textarea", c.manifest))
+		evaluate[any](b, `document.querySelector("textarea").focus(), document.querySelector("textarea").select()`)
+		do(b, chromedp.KeyEvent(c.manifest)) // replaces the selected text
 		b.tabTo(`e.textContent == "Plan the manifest"`)
 		do(b, chromedp.KeyEvent(kb.Enter))
 		b.awaits(c.says)
@@ -253,7 +253,6 @@ func (w *world) unfit(b *browser) {
 			w.t.Errorf("%q: nothing would change", c.manifest)
 		}
 	}
-	evaluate[string](b, `document.querySelector("textarea").value = ""`)
 }
 
 // TestActionsView: an action shows its command and its plan, waits for a confirmation, and is logged. All of it works by
