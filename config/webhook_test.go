@@ -14,7 +14,7 @@ import (
 // webhook is down.
 func TestWebhooks(t *testing.T) {
 	type row struct{ Configuration, Name, Path, Resource string }
-	const created, changed = "CREATE", "CREATE,UPDATE"
+	const created, changed, deleted = "CREATE", "CREATE,UPDATE", "DELETE"
 	want := map[row]string{
 		{"machine-api", "default.machine.machine.openshift.io", "/mutate-machine-openshift-io-v1beta1-machine", "machine.openshift.io/v1beta1 machines"}:                                                               created,
 		{"machine-api", "default.machineset.machine.openshift.io", "/mutate-machine-openshift-io-v1beta1-machineset", "machine.openshift.io/v1beta1 machinesets"}:                                                      created,
@@ -25,10 +25,16 @@ func TestWebhooks(t *testing.T) {
 		{"millwright-warnings", "warning.machinehealthcheck.healthchecking.openshift.io", "/warn-healthchecking-openshift-io-v1alpha1-machinehealthcheck", "healthchecking.openshift.io/v1alpha1 machinehealthchecks"}: changed,
 		{"millwright-warnings", "warning.machinedeployment.machine.sapcloud.io", "/warn-machine-sapcloud-io-v1alpha1-machinedeployment", "machine.sapcloud.io/v1alpha1 machinedeployments"}:                            changed,
 		{"millwright-warnings", "warning.machineclass.machine.sapcloud.io", "/warn-machine-sapcloud-io-v1alpha1-machineclass", "machine.sapcloud.io/v1alpha1 machineclasses"}:                                          changed,
+		{"millwright-warnings", "deletion.machine.machine.openshift.io", "/delete-machine-openshift-io-v1beta1-machine", "machine.openshift.io/v1beta1 machines"}:                                                      deleted,
+		{"millwright-warnings", "deletion.machine.machine.sapcloud.io", "/delete-machine-sapcloud-io-v1alpha1-machine", "machine.sapcloud.io/v1alpha1 machines"}:                                                       deleted,
 	}
 	got := map[row]string{}
 	add := func(configuration, name string, call admissionregistrationv1.WebhookClientConfig, rules []admissionregistrationv1.RuleWithOperations, common ...any) {
-		if diff := cmp.Diff([]any{admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent, admissionregistrationv1.SideEffectClassNone, []string{"v1"}}, common); diff != "" {
+		effects := admissionregistrationv1.SideEffectClassNone
+		if strings.HasPrefix(name, "deletion.") { // it records an event
+			effects = admissionregistrationv1.SideEffectClassNoneOnDryRun
+		}
+		if diff := cmp.Diff([]any{admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent, effects, []string{"v1"}}, common); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		s := call.Service

@@ -16,8 +16,10 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/millwright-dev/millwright/cmd/internal/admitters"
 	"github.com/millwright-dev/millwright/internal/plugin"
 	"github.com/millwright-dev/millwright/internal/plugin/commands"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 )
 
 func main() { os.Exit(run()) }
@@ -25,5 +27,6 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	ctx = speccheck.WithAdmitters(ctx, admitters.ByPlatform())
 	return plugin.Run(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}, commands.More...)
 }

@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millwright-dev/millwright/cmd/internal/admitters"
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
 	"github.com/millwright-dev/millwright/cmd/internal/setprograms"
 	"github.com/millwright-dev/millwright/internal/operator/start"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 	"github.com/millwright-dev/millwright/internal/plugin/uiserver"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/installation"
@@ -34,7 +36,7 @@ func programs() map[string]func() *cobra.Command {
 		"machine-controller-kubemark":        kubemarkcontroller.Command,
 		"machine-controller-manager":         setprograms.ControllerManager,
 		"machine-healthcheck":                program.HealthCheck().Command,
-		"machine-ui":                         uiserver.Command,
+		"machine-ui":                         page,
 		"machineset-controller":              setprograms.SetController,
 		"manager":                            as("manager", setprograms.ControlPlane),
 		"nodelink-controller":                program.NodeLink().Command,
@@ -50,6 +52,17 @@ func as(name string, program func() *cobra.Command) func() *cobra.Command {
 		c.Use = name
 		return c
 	}
+}
+
+// page is the program machine-ui. Its plans check provider specs by the rules of all infrastructures.
+func page() *cobra.Command {
+	c := uiserver.Command()
+	serve := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		c.SetContext(speccheck.WithAdmitters(c.Context(), admitters.ByPlatform()))
+		return serve(c, args)
+	}
+	return c
 }
 
 func main() {

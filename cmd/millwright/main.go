@@ -7,7 +7,11 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/millwright-dev/millwright/cmd/internal/admitters"
 	"github.com/millwright-dev/millwright/internal/demo/cli"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 )
 
-func main() { os.Exit(cli.Run(ctrl.SetupSignalHandler(), os.Args)) }
+func main() {
+	os.Exit(cli.Run(speccheck.WithAdmitters(ctrl.SetupSignalHandler(), admitters.ByPlatform()), os.Args))
+}

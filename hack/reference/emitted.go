@@ -11,7 +11,7 @@ import (
 )
 
 // recording are the folders of the code that records events and conditions.
-var recording = []string{"internal/controller/", "internal/dialect/", "internal/engine/interruption", "internal/engine/controlplane", "internal/operator", "internal/program", "internal/runtime/", "serve"}
+var recording = []string{"internal/admission", "internal/controller/", "internal/dialect/", "internal/engine/interruption", "internal/engine/controlplane", "internal/operator", "internal/program", "internal/runtime/", "serve"}
 
 // notRecording are files that only forward events, or are about objects of others.
 var notRecording = []string{"internal/dialect/dialecttest/", "internal/runtime/run/events.go", "internal/dialect/status/", "internal/operator/operands/", "internal/operator/report.go"}

@@ -60,7 +60,8 @@ var eventGroups = []group{
 		{"Created", normal, openshift, "A machine of the control plane was created: a missing one, or a replacement.", nothing},
 		{"Deleted", normal, openshift, "A machine of the control plane was deleted, because its replacement is ready.", nothing},
 	}},
-	{"Machines", []string{"internal/controller/machine", "internal/dialect", "internal/dialect/openshift", "internal/dialect/gardener", "internal/controller/nodelink"}, []event{
+	{"Machines", []string{"internal/controller/machine", "internal/admission", "internal/dialect", "internal/dialect/openshift", "internal/dialect/gardener", "internal/controller/nodelink"}, []event{
+		{"DeletionRequested", normal, both, "A client other than Millwright's programs requested the deletion of the machine. The message names the client.", nothing},
 		{"Create", normal, openshift, "The instance exists, and the machine has recorded its provider ID.", nothing},
 		{"FailedValidate", warning, openshift, "A field of the machine is invalid. No instance is created.", "correct the named field"},
 		{"FailedCreate", warning, both, "An attempt to create the instance failed, or the machine failed.", "fix what the message names; the next attempt follows by itself, unless the phase is Failed"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -33,8 +34,10 @@ type Options struct {
 	Cluster func() Cluster
 	// Secrets reads secrets by name.
 	Secrets client.Reader
-	Clock   clock.PassiveClock
-	Log     logr.Logger
+	// Events stores events about deletions; nil: deletions are not recorded.
+	Events client.Writer
+	Clock  clock.PassiveClock
+	Log    logr.Logger
 }
 
 // Paths of the original.
@@ -59,6 +62,7 @@ func Handlers(o Options) map[string]http.Handler {
 			return h.warn(r, newObject())
 		})
 	}
+	maps.Copy(out, h.deletions())
 	return out
 }
 

@@ -124,7 +124,7 @@ func (s *Server) repeat(ctx context.Context, complaint string, do func(context.C
 // listen serves until ctx ends or the port is not available.
 func (s *Server) listen(ctx context.Context) error {
 	server := webhook.NewServer(webhook.Options{Host: s.Host, Port: s.Port, TLSOpts: []func(*tls.Config){s.configure}})
-	for path, h := range s.Handlers(Options{Admitters: s.Admitters, Cluster: s.facts.Now, Secrets: s.Client, Clock: s.Clock, Log: s.Log}) {
+	for path, h := range s.Handlers(Options{Admitters: s.Admitters, Cluster: s.facts.Now, Secrets: s.Client, Events: s.Client, Clock: s.Clock, Log: s.Log}) {
 		server.Register(path, h)
 	}
 	return server.Start(ctx)

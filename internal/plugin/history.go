@@ -23,9 +23,9 @@ func History(program string, streams genericiooptions.IOStreams) *cobra.Command 
 		Long: `history shows the history of a machine of either API, the oldest entry first. It reads
 objects in the cluster: requests for the instance and their results, the node, the steps
 of the deletion, the conditions, and the events that the API server still stores. For a
-machine that failed and no longer exists, it shows the evidence that Millwright keeps
-for a week. For a healthy machine that was deleted, Millwright keeps nothing. The
-command only reads.
+machine that no longer exists, it shows who or what deleted it, and when: Millwright
+records deletions for 24 hours. If the machine had failed, it also shows the evidence,
+which Millwright keeps for a week. The command only reads.
 
 The exit code is 1 if no machine or several machines have the name.`,
 		Args:              cobra.RangeArgs(1, 2),

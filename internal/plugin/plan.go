@@ -184,7 +184,7 @@ func (p *plan) manifests(ctx context.Context, c survey.Clusters, namespace strin
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("the manifests contain no machine, machine set, machine deployment or machine class")
+		return nil, fmt.Errorf("the manifest %w", survey.NoObjects(report.Notes))
 	}
 	return out, nil
 }

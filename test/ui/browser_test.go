@@ -22,7 +22,10 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 	"github.com/millwright-dev/millwright/internal/plugin/ui"
+	"github.com/millwright-dev/millwright/provider/admit"
+	aws "github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
 func TestMain(m *testing.M) {
@@ -179,6 +182,7 @@ func serveFrom(t *testing.T, o ui.Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	devplanetest.Run(t, func(ctx context.Context) error { return s.Serve(ctx, l) })
+	rules := map[string]admit.Admitter{"AWS": aws.Admitter{}}
+	devplanetest.Run(t, func(ctx context.Context) error { return s.Serve(speccheck.WithAdmitters(ctx, rules), l) })
 	return s.Address(l)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/examples"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/dialect/departures"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 	"github.com/millwright-dev/millwright/internal/plugin/live"
 	"github.com/millwright-dev/millwright/internal/plugin/period"
@@ -125,6 +126,7 @@ func TestLivingFleet(t *testing.T) {
 	b.picture("ui-machine")
 	rollOut(t, f, b)
 	summarize(t, f)
+	remembers(t, f, b)
 	stopDisruption(t, f, b)
 	b.scheme("dark")
 	b.visit("#/?by=zone")
@@ -174,6 +176,27 @@ func summarize(t *testing.T, f *fleet.Fleet) {
 	if len(d.Created) < 4 || replaced < 3 || len(d.Scaled) < 3 || !strings.Contains(d.Text(), "storage-operator") {
 		t.Errorf("created %v, %d replaced\n%s", created, replaced, d.Text())
 	}
+}
+
+// remembers checks that the machine controller has recorded the machines that the rollout replaced, with the cause, and that the
+// page finds them.
+func remembers(t *testing.T, f *fleet.Fleet, b *browser) {
+	t.Helper()
+	await(t, func() bool {
+		record, replaced := departures.Stored(fleet.OpenShiftNamespace), 0
+		if err := f.Client.Get(t.Context(), client.ObjectKeyFromObject(record), record); err != nil {
+			return false
+		}
+		for _, d := range departures.FromStored(record) {
+			if d.Cause == "Rollout" && !d.Created.IsZero() && !d.Joined.IsZero() && !d.Requested.IsZero() && !d.Deleted.IsZero() && d.Node != "" {
+				replaced++
+			}
+		}
+		return replaced >= 3
+	})
+	b.visit("#/?q=replaced")
+	b.awaits("Deleted in the last 24 hours", "a rollout replaced the machines of MachineSet mill-")
+	b.picture("ui-deleted")
 }
 
 // oneOf is a Running machine of the sample set.

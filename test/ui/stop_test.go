@@ -66,5 +66,8 @@ func stopDisruption(t *testing.T, f *fleet.Fleet, b *browser) {
 		return apierrors.IsNotFound(f.Client.Get(t.Context(), client.ObjectKeyFromObject(held), held))
 	})
 	b.awaits("No emergency stop")
+	b.visit("#/object/machine.openshift.io/Machine/" + held.Namespace + "/" + held.Name)
+	b.awaits("does not exist any more: it was deleted", "a client requested the deletion, and not MachineSet", "machine deleted")
+	b.visit("#/object/millwright.dev/MachineDisruptionBudget//emergency-stop")
 	b.until(`!document.body.innerText.includes("All disruption is stopped")`)
 }

@@ -210,6 +210,7 @@ func TestPlanView(t *testing.T) {
 	b.tabTo(`e.textContent == "Plan the manifest"`)
 	do(b, chromedp.KeyEvent(kb.Enter))
 	b.awaits("MachineSet "+w.namespace+"/planned is created", "create 2 machines")
+	w.unfit(b)
 	b.tabTo(`e.tagName == "SELECT"`)
 	do(b, chromedp.KeyEvent("j"))
 	b.until(`document.querySelector("form select").value == "JSON merge patch"`)
@@ -228,6 +229,29 @@ func TestPlanView(t *testing.T) {
 	}
 	if evaluate[bool](b, "'attacked' in window") {
 		t.Error("a text ran as a script")
+	}
+}
+
+// unfit plans manifests that cannot be planned, each of which gets an answer that says why.
+func (w *world) unfit(b *browser) {
+	w.t.Helper()
+	const set = "{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: unfit%s}, spec: {%s selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig}}}}}}"
+	for _, c := range []struct{ manifest, says string }{
+		{" ", "Manifest: must not be empty"},
+		{"just text " + attack, "is not the YAML or JSON of a Kubernetes object"},
+		{"{apiVersion: v1, kind: Secret, metadata: {name: s}}", "it has no object that can be planned: Secret s (v1)"},
+		{fmt.Sprintf(set, "", "replcas: 3,"), `unknown field "spec.replcas"`},
+		{fmt.Sprintf(set, ", namespace: nowhere", ""), `namespaces "nowhere" not found`},
+		{fmt.Sprintf(set, "", ""), "the provider spec of machineset/unfit of machine.openshift.io in " + w.namespace + " is invalid: providerSpec.ami: Required value"},
+	} {
+		evaluate[any](b, `document.querySelector("textarea").focus(), document.querySelector("textarea").select()`)
+		do(b, chromedp.KeyEvent(c.manifest)) // replaces the selected text
+		b.tabTo(`e.textContent == "Plan the manifest"`)
+		do(b, chromedp.KeyEvent(kb.Enter))
+		b.awaits(c.says)
+		if evaluate[bool](b, `document.body.innerText.includes("Nothing would change")`) {
+			w.t.Errorf("%q: nothing would change", c.manifest)
+		}
 	}
 }
 

@@ -17,7 +17,8 @@ package machineapicontrollers
 // +kubebuilder:rbac:groups=healthchecking.openshift.io,namespace=openshift-machine-api,resources=machinehealthchecks,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=healthchecking.openshift.io,namespace=openshift-machine-api,resources=machinehealthchecks/status,verbs=patch
 
-// Credentials and user data, which are read by name, and ConfigMaps with the evidence of failed machines.
+// Credentials and user data, which are read by name, and ConfigMaps with the evidence of failed machines and the record of
+// deleted ones.
 //
 // +kubebuilder:rbac:groups="",namespace=openshift-machine-api,resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",namespace=openshift-machine-api,resources=configmaps,verbs=get;list;watch;create;delete
@@ -28,7 +29,7 @@ package machineapicontrollers
 // one at a time.
 //
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=namespaces,resourceNames=kube-system,verbs=get
-// +kubebuilder:rbac:groups="",namespace=openshift-machine-api,resources=configmaps,resourceNames=millwright-identity,verbs=update
+// +kubebuilder:rbac:groups="",namespace=openshift-machine-api,resources=configmaps,resourceNames=millwright-identity;deleted-machines,verbs=update
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=kube-system,resources=leases,verbs=create;get;update
 
 // Leader election.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/departures"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
@@ -55,11 +56,13 @@ type Options[M client.Object] struct {
 type Recorder[M client.Object] struct {
 	Options[M]
 	memory *memory
+	// leaving are the machines whose deletion is not recorded yet.
+	leaving *leaving
 }
 
 // New returns a recorder.
 func New[M client.Object](o Options[M]) *Recorder[M] {
-	return &Recorder[M]{Options: o, memory: newMemory()}
+	return &Recorder[M]{Options: o, memory: newMemory(), leaving: &leaving{}}
 }
 
 // Reconcile records the evidence about one machine, if there is any, once.
@@ -72,6 +75,9 @@ func (k *Recorder[M]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 		return ctrl.Result{}, nil
 	}
 	s := k.look(ctx, m)
+	if m.GetDeletionTimestamp() != nil {
+		k.leaving.begin(departures.Of(m, s.facts.Node))
+	}
 	cause, worth := postmortem.Worth(s.facts)
 	if !worth {
 		if m.GetDeletionTimestamp() != nil {
@@ -181,18 +187,33 @@ func (k *Recorder[M]) drop(ctx context.Context, key client.ObjectKey) error {
 // sweepEvery is how often expired records are looked for.
 const sweepEvery = time.Hour
 
-// Start drops expired records until ctx ends.
+// lastWrite is how long the last write may take when the process ends.
+const lastWrite = 2 * time.Second
+
+// Start drops expired records, and stores the deleted machines, until ctx ends.
 func (k *Recorder[M]) Start(ctx context.Context) error {
-	tick := k.Clock.NewTicker(sweepEvery)
+	tick := k.Clock.NewTicker(flushEvery)
 	defer tick.Stop()
+	var swept time.Time
 	for {
-		if err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "expired evidence is still there")
+		if now := k.Clock.Now(); swept.IsZero() || now.Sub(swept) >= sweepEvery {
+			swept = now
+			if err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
+				log.FromContext(ctx).Error(err, "expired evidence is still there")
+			}
 		}
 		select {
 		case <-ctx.Done():
+			last, end := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+			defer end()
+			if err := k.Flush(last); err != nil {
+				log.FromContext(ctx).Info("the machines that were deleted last are not recorded", "error", err.Error())
+			}
 			return nil
 		case <-tick.C():
+		}
+		if err := k.Flush(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Info("deleted machines are not recorded yet", "error", err.Error())
 		}
 	}
 }

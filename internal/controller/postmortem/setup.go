@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/millwright-dev/millwright/internal/dialect/departures"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -54,7 +55,10 @@ func (k *Recorder[M]) Handler() handler.EventHandler {
 			k.compare(e.ObjectOld, e.ObjectNew)
 			pass(e.ObjectNew, q)
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { k.memory.forget(e.Object.GetUID()) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
+			k.memory.forget(e.Object.GetUID())
+			k.leaving.end(k.Clock.Now(), departures.Of(e.Object, nil))
+		},
 	}
 }
 

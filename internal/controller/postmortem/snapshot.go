@@ -114,7 +114,7 @@ func (s *snapshot[M]) moments(r postmortem.Record) (out []postmortem.Moment) {
 	if r.Phase != "" {
 		add("phase "+r.Phase, s.view.StageSince)
 	}
-	add("deletion asked for", s.view.Deleted)
+	add(postmortem.MomentRequested, s.view.Deleted)
 	slices.SortStableFunc(out, func(a, b postmortem.Moment) int { return a.At.Compare(b.At) })
 	return out
 }

@@ -107,7 +107,8 @@ func newWorld[M client.Object](t *testing.T, lens dialect.Machines[M], objects .
 			SecretRef: &corev1.SecretReference{Namespace: ns, Name: "cloud"},
 		},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "cloud"}, Data: credentials},
-	).WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} })
+	).WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).
+		WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} })
 	for name, get := range map[string]client.IndexerFunc{
 		node.ProviderIDIndex: func(o client.Object) []string { return []string{provider.Tail(o.(*corev1.Node).Spec.ProviderID)} },
 		node.InternalIPIndex: func(client.Object) []string { return nil },
@@ -136,6 +137,12 @@ func newWorld[M client.Object](t *testing.T, lens dialect.Machines[M], objects .
 				o.SetCreationTimestamp(metav1.NewTime(w.clock.Now()))
 			}
 			return c.Create(ctx, o, opts...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			if err := w.call(fmt.Sprintf("update %T", o)); err != nil {
+				return err
+			}
+			return c.Update(ctx, o, opts...)
 		},
 	})
 	w.restart()

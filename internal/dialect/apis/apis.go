@@ -66,6 +66,8 @@ type Removal struct {
 	// Begins are the first events, of which the earliest counts; Ends is the last event.
 	Begins []string
 	Ends   string
+	// BySet is the reason of a set's event about a machine that the set has deleted; empty: sets report none.
+	BySet string
 	// Undrained says that the earliest event is sent when the drain is over; Span names the measured time, for users.
 	Undrained bool
 	Span      string
@@ -126,7 +128,7 @@ var All = []API{
 		Sets:        sets[*v1alpha1.MachineSet]{gardener.Sets{}},
 		Deployments: deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{gardener.Deployments{}},
 		Patients:    gardener.Patients{},
-		Removal:     Removal{Begins: []string{"Deleting", "Draining"}, Ends: "Deleted", Span: "from the first to the last step"},
+		Removal:     Removal{Begins: []string{"Deleting", "Draining"}, Ends: "Deleted", BySet: "SuccessfulDelete", Span: "from the first to the last step"},
 		CoreEvents:  true,
 		said:        gardener.Said,
 		classFaults: func(c client.Object) []lifecycle.Fault { return gardener.ClassFaults(c.(*v1alpha1.MachineClass)) },

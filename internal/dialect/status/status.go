@@ -32,7 +32,7 @@ func Node(n *corev1.Node) *postmortem.Node {
 // Events returns the events of a list, oldest first, without changing the list.
 func Events(list []corev1.Event) (out []postmortem.Event) {
 	for _, e := range list {
-		at, count := eventTime(e), int(e.Count)
+		at, count := EventTime(e), int(e.Count)
 		if e.Series != nil {
 			count = int(e.Series.Count)
 		}
@@ -42,8 +42,8 @@ func Events(list []corev1.Event) (out []postmortem.Event) {
 	return out
 }
 
-// eventTime returns when the event was last reported, in any of its forms.
-func eventTime(e corev1.Event) time.Time {
+// EventTime returns when the event was last reported, in any of its forms.
+func EventTime(e corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:
 		return e.Series.LastObservedTime.Time

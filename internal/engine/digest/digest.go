@@ -25,6 +25,8 @@ type Facts struct {
 	// Evidence are the stored records of machines that failed, Reports the events about objects of the APIs.
 	Evidence []postmortem.Record
 	Reports  []Report
+	// Departures are the deletions of the last day.
+	Departures []postmortem.Departure
 	// Answers are those about all objects now.
 	Answers []explain.Answer
 	Gaps    []string
@@ -201,7 +203,7 @@ func (d *Deleted) because(why, by string) {
 }
 
 // deleted are the machines in deletion, and those that events or evidence say were deleted. The best source of why is
-// the machine itself, then the event of the controller that deleted it, then its evidence.
+// the machine itself, then the event of the controller that deleted it, then the record of deletions, then its evidence.
 func (f *Facts) deleted() []Deleted {
 	all := deletions{}
 	exists := map[string]bool{}
@@ -222,6 +224,19 @@ func (f *Facts) deleted() []Deleted {
 		}
 		if r.About == Removed {
 			d.because(r.Message, cmp.Or(r.By, "event"))
+		}
+	}
+	for _, r := range f.Departures {
+		if !f.within(r.At()) || exists[r.UID] && all[r.UID] == nil {
+			continue
+		}
+		d := all.of(r.UID, explain.Subject{API: r.API, Kind: "Machine", Namespace: r.Namespace, Name: r.Name})
+		if d.At.IsZero() {
+			d.At = r.At()
+		}
+		d.Owner = cmp.Or(d.Owner, spaced(r.Owner))
+		if r.Cause != "" {
+			d.because(r.Words(), cmp.Or(r.By, r.Source))
 		}
 	}
 	for _, r := range f.Evidence {

@@ -86,6 +86,12 @@ func TestDeleted(t *testing.T) {
 		{"before the period", func(f *digest.Facts) {
 			f.Reports, f.Evidence = []digest.Report{report("a", 25, digest.Ended, "Delete", "")}, []postmortem.Record{record("b", 25, "x")}
 		}, nil},
+		{"a record of a healthy machine", func(f *digest.Facts) {
+			f.Departures = []postmortem.Departure{{API: provider.OpenShift, Namespace: "blue", Name: "a", UID: "uid-a", Owner: "MachineSet/mill", Deleted: ago(2), Cause: "Manual", By: "jane"}, {Name: "b", UID: "uid-b", Deleted: ago(25)}}
+		}, []string{"a -2h MachineSet mill: jane requested the deletion (jane)"}},
+		{"a record of a machine that exists", func(f *digest.Facts) {
+			f.Machines, f.Departures = []digest.Machine{living("a", 9)}, []postmortem.Departure{{Name: "a", UID: "uid-a", Requested: ago(2)}}
+		}, nil},
 		{"two machines of one name", func(f *digest.Facts) {
 			again := report("a", 1, digest.Ended, "Delete", "")
 			again.UID = "uid-second"

@@ -28,6 +28,40 @@ func Departed(now time.Time, s Subject, e Evidence, gaps []string) Answer {
 	return a
 }
 
+// Deleted explains a machine that does not exist any more by the facts about its deletion.
+func Deleted(now time.Time, s Subject, d postmortem.Departure, gaps []string) Answer {
+	f := finding{key: variant(reasonGone, "Deleted"), reason: string(d.Cause), fill: []string{"ago", span(now.Sub(d.At())) + " ago", "because", d.Words()}}
+	if d.Words() == "" {
+		f.key = variant(reasonGone, "Unexplained")
+	}
+	if c := departed(d); c != nil {
+		f.chain = append(f.chain, *c)
+	}
+	if d.Evidence != "" {
+		f.chain = append(f.chain, Cause{Source: d.Evidence, Message: "evidence of the machine is kept"})
+	}
+	if !d.Created.IsZero() {
+		f = f.with("after", ", "+span(d.At().Sub(d.Created))+" after its creation")
+	}
+	return f.with("after", "").answer(s, gaps)
+}
+
+// departed returns the cause of a deletion; nil if it is not known.
+func departed(d postmortem.Departure) *Cause {
+	if d.Words() == "" {
+		return nil
+	}
+	return &Cause{Source: d.Source, Reason: string(d.Cause), Message: d.Words(), Since: d.Requested}
+}
+
+// WithDeparture adds the cause of the deletion to the answer about a machine that left evidence.
+func (a Answer) WithDeparture(d postmortem.Departure) Answer {
+	if c := departed(d); c != nil && d.Source != "evidence" {
+		a.Because = append([]Cause{*c}, a.Because...)
+	}
+	return a
+}
+
 // remains returns the causes that a record holds besides its summary.
 func remains(r postmortem.Record) (out []Cause) {
 	for _, c := range r.Requests {

@@ -31,7 +31,10 @@ const (
 // checked returns what the health checks do about a machine that is unwell: what holds them back, and which
 // one replaces the machine.
 func (q *input) checked() (causes []Cause, next string) {
-	if len(q.Checks) == 0 {
+	switch {
+	case len(q.Checks) == 0 && q.Obstacles.UnreadChecks:
+		return nil, "the health checks could not be read, so it is not known whether one replaces the machine"
+	case len(q.Checks) == 0:
 		return nil, "without a health check no controller replaces the machine"
 	}
 	var names, held []string

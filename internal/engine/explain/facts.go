@@ -66,6 +66,8 @@ type Obstacles struct {
 	// NoToken is the secret of the machine's bootstrap token if it does not exist
 	// ("kube-system/bootstrap-token-abcdef"); empty if it exists or was not looked up.
 	NoToken string
+	// UnreadChecks says that the health checks could not be read.
+	UnreadChecks bool
 	// Unreached says that nodes could not be read because their API server did not answer, not because it
 	// denied the request.
 	Unreached bool

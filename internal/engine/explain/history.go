@@ -22,6 +22,8 @@ type History struct {
 	// machine that exists.
 	Where   string    `json:"where,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
+	// Deleted says that the machine does not exist any more.
+	Deleted bool `json:"deleted,omitempty"`
 	// Instance is its instance, as far as objects show it; nil if nothing is stored.
 	Instance *Instance `json:"instance,omitempty"`
 	// Gaps name the facts that could not be read, and why.
@@ -83,6 +85,30 @@ func DepartedHistory(e Evidence, gaps []string) History {
 	h.stated(r.Said)
 	h.reported(r.Events)
 	h.add(r.Taken, byController, "evidence kept", cmp.Or(r.Summary, string(r.Cause)))
+	h.sort()
+	return h
+}
+
+// DeletedHistory returns the history of a machine that does not exist any more, from the facts about its deletion and the
+// events that the API server still stores.
+func DeletedHistory(d postmortem.Departure, events []postmortem.Event, gaps []string) History {
+	h := History{Subject: Subject{API: d.API, Kind: "Machine", Namespace: d.Namespace, Name: d.Name}, UID: d.UID, Deleted: true, Gaps: gaps}
+	h.reported(events)
+	return h.WithDeparture(d)
+}
+
+// WithDeparture adds the facts about the deletion of a machine that does not exist any more.
+func (h History) WithDeparture(d postmortem.Departure) History {
+	h.Deleted = true
+	h.add(d.Created, d.Owner, "machine created", "")
+	if d.Node != "" {
+		h.add(d.Joined, "node "+d.Node, "node joined", "")
+		h.add(d.Ready, "node "+d.Node, "node is Ready", "")
+	}
+	h.add(d.Requested, d.By, "deletion requested", d.Words())
+	h.add(d.Terminating, byController, "instance deletion began", "")
+	h.add(d.Terminated, byController, "instance terminated", "")
+	h.add(d.Deleted, byController, "machine deleted", "")
 	h.sort()
 	return h
 }
@@ -155,7 +181,10 @@ func (h *History) sort() {
 func (h History) Text() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s of %s, UID %s\n", h.Subject, h.API, cmp.Or(h.UID, "unknown"))
-	if h.Where != "" {
+	switch {
+	case h.Where == "" && h.Deleted:
+		out.WriteString("The machine does not exist any more. It left no evidence.\n")
+	case h.Where != "":
 		fmt.Fprintf(&out, "The machine does not exist any more. Its evidence is %s, kept until %s.\n", h.Where, h.Expires.UTC().Format(time.RFC3339))
 	}
 	out.WriteString("\n")

@@ -113,8 +113,11 @@ type Event struct {
 	By string `json:"by,omitempty"`
 }
 
-// MomentCreated is when the object was created.
-const MomentCreated = "created"
+// MomentCreated is when the object was created, MomentRequested when a client requested its deletion.
+const (
+	MomentCreated   = "created"
+	MomentRequested = "deletion asked for"
+)
 
 // Created returns when the machine's object was created; zero if that was cut.
 func (r Record) Created() time.Time {

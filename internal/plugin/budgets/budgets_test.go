@@ -87,7 +87,7 @@ func TestRowOf(t *testing.T) {
 	}{
 		{"a limit", monday, budget("a", "10%", 1), explain.Healthy, false, "permits 2 disruptions at a time; 1 of 20 machines are under disruption"},
 		{"none", monday, budget("a", "0", 0), explain.Healthy, false, "permits no disruption; 0 of 20 machines are under disruption"},
-		{"in a window", monday, budget("a", "0", 0, working), explain.Healthy, false, "permits no disruption for Manual until 2026-11-30T17:00:00+01:00; 0 of 20 machines are under disruption"},
+		{"in a window", monday, budget("a", "0", 0, working), explain.Healthy, false, "permits no disruption for Manual until Mon 30 Nov 2026, 17:00 Europe/Berlin; 0 of 20 machines are under disruption"},
 		{"out of it", monday.Add(12 * time.Hour), budget("a", "0", 0, working), explain.Healthy, false, "limits nothing now"},
 		{"paused", monday, budget("a", "5", 0, paused), explain.Waiting, true, "stops all voluntary disruption of machines"},
 		{"paused for some", monday, budget("a", "5", 0, paused, of("red")), explain.Waiting, true, "stops all voluntary disruption of machines with pool=red"},

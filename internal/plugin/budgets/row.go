@@ -39,6 +39,8 @@ type Limit struct {
 	Reasons []v1alpha1.DisruptionReason `json:"reasons,omitempty"`
 	// Schedule has the schedule with its duration and time zone; empty: the limit always applies.
 	Schedule string `json:"schedule,omitempty"`
+	// Zone is the time zone of the schedule, as the database of time zones spells it; empty without a schedule.
+	Zone string `json:"zone,omitempty"`
 	// Active says that it applies now, until Ends. Otherwise it applies from Begins on.
 	Active bool      `json:"active,omitempty"`
 	Ends   time.Time `json:"ends,omitzero"`
@@ -97,9 +99,18 @@ func permits(r Row) string {
 		out += " for " + words(l.Reasons)
 	}
 	if !l.Ends.IsZero() {
-		out += " until " + l.Ends.Format(time.RFC3339)
+		out += " until " + l.in(l.Ends)
 	}
 	return fmt.Sprintf("%s; %d of %d machines are under disruption", out, r.InUse, r.Machines)
+}
+
+// in is a time in the time zone of the limit, with its date: "Mon 2 Jan 2006, 15:04 Europe/Berlin".
+func (l Limit) in(at time.Time) string {
+	zone, err := time.LoadLocation(l.Zone)
+	if err != nil || l.Zone == "" {
+		return at.UTC().Format(time.RFC3339)
+	}
+	return at.In(zone).Format("Mon 2 Jan 2006, 15:04 ") + l.Zone
 }
 
 func words(reasons []v1alpha1.DisruptionReason) (out string) {
@@ -121,6 +132,7 @@ func limits(now time.Time, o *v1alpha1.MachineDisruptionBudget, b disruption.Bud
 		l := Limit{Nodes: e.Nodes.String(), Allowed: s.Allowed, Reasons: e.Reasons, Active: s.Active, Ends: s.Ends, Begins: s.Begins}
 		if e.Schedule != "" {
 			l.Schedule = fmt.Sprintf("%s for %s, %s", e.Schedule, short(e.Duration.Duration), zoneOf(e))
+			l.Zone = zoneOf(e)
 		}
 		out = append(out, l)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
 // Question is a user's question.
@@ -74,6 +75,8 @@ func Parse(arg string) (Question, error) {
 type Clusters struct {
 	// Control has the machines, Target has the nodes. Both are often the same cluster.
 	Control, Target client.Reader
+	// Departures are deletions of machines that the caller has observed, in addition to those that are stored.
+	Departures []postmortem.Departure
 }
 
 // Gap is a fact that could not be read.
@@ -231,9 +234,18 @@ func (l *look) named(ctx context.Context, k kind, q Question) (out []client.Obje
 // similar names.
 func (l *look) absent(ctx context.Context, q Question, s explain.Subject) explain.Answer {
 	if q.Kind == "Machine" {
-		if e := l.evidence(ctx, q, ""); e != nil {
+		e, d := l.evidence(ctx, q, ""), departure(ctx, l, q)
+		switch {
+		case e != nil:
 			s.API, s.Namespace = e.Record.API, e.Record.Namespace
-			return explain.Departed(l.now, s, *e, texts(l.gaps))
+			a := explain.Departed(l.now, s, *e, texts(l.gaps))
+			if d != nil && d.UID == e.Record.UID {
+				a = a.WithDeparture(*d)
+			}
+			return a
+		case d != nil:
+			s.API, s.Namespace = d.API, d.Namespace
+			return explain.Deleted(l.now, s, *d, texts(l.gaps))
 		}
 		if n := leftover(ctx, l, q); n != nil {
 			return explain.Leftover(l.now, s, n, texts(l.gaps))

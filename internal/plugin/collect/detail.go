@@ -2,6 +2,8 @@ package collect
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
 // Detail has the facts that a page about an object shows.
@@ -22,9 +25,13 @@ type Detail struct {
 	// History is the history of a machine. It is nil for other kinds.
 	History *explain.History
 	// Node is the node of a machine. Pods are on this node, and Budgets cover these pods.
-	Node    *corev1.Node
-	Pods    []corev1.Pod
-	Budgets []policyv1.PodDisruptionBudget
+	Node *corev1.Node
+	Pods []corev1.Pod
+	// PodsRead says that the pods and their budgets could be read.
+	PodsRead bool
+	Budgets  []policyv1.PodDisruptionBudget
+	// Departure is how a machine was deleted that does not exist any more; nil if that is not known.
+	Departure *postmortem.Departure
 	// Deployed is set for a deployment, Cohort for a health check.
 	Deployed *Deployed
 	Cohort   *Cohort
@@ -51,7 +58,11 @@ func Details(ctx context.Context, now time.Time, c Clusters, q Question) (Detail
 	}
 	if len(found) != 1 {
 		a, err := Ask(ctx, now, c, q)
-		return Detail{Answer: a, History: departed(ctx, l, q, found)}, err
+		d := Detail{Answer: a, History: departed(ctx, l, q, found)}
+		if d.History != nil {
+			d.Departure = departure(ctx, l, q)
+		}
+		return d, err
 	}
 	d := Detail{Object: found[0]}
 	switch o := d.Object.(type) {
@@ -80,6 +91,7 @@ func machineDetail(ctx context.Context, l *look, d Detail) Detail {
 	h.Instance = explain.InstanceOf(&f, apis.Said(d.Object).Seen)
 	d.Answer = explain.Machine(l.now, f).Doubting(apis.Doubts(d.Object))
 	d.History, d.Node, d.Pods, d.Budgets = &h, f.Node, f.Pods, f.Budgets
+	d.PodsRead = f.PodsLooked && !slices.ContainsFunc(l.gaps, func(g Gap) bool { return strings.HasPrefix(g.Text, budgetsUnread) })
 	return d
 }
 
@@ -89,16 +101,24 @@ func deployed(ctx context.Context, l *look, o client.Object) *Deployed {
 	return &Deployed{Sets: owned(sets, []types.UID{o.GetUID()}), Rollout: f.Rollout, Members: f.Members}
 }
 
-// departed returns the stored history of a machine that no longer exists, or nil if no evidence exists.
+// departed returns the history of a machine that no longer exists, or nil if nothing about it is stored.
 func departed(ctx context.Context, l *look, q Question, found []client.Object) *explain.History {
 	if q.Kind != "Machine" || len(found) > 0 {
 		return nil
 	}
-	e := l.evidence(ctx, q, "")
-	if e == nil {
+	e, d := l.evidence(ctx, q, ""), departure(ctx, l, q)
+	var h explain.History
+	switch {
+	case e == nil && d == nil:
 		return nil
+	case e == nil:
+		h = explain.DeletedHistory(*d, lastEvents(ctx, l, *d), texts(l.gaps))
+	default:
+		h = explain.DepartedHistory(*e, texts(l.gaps))
+		if d != nil && d.UID == e.Record.UID {
+			h = h.WithDeparture(*d)
+		}
 	}
-	h := explain.DepartedHistory(*e, texts(l.gaps))
 	return &h
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// History returns the history of the machine that q names, or its evidence if the machine no longer exists. If no
+// History returns the history of the machine that q names. Of a machine that no longer exists, it has what evidence, the
+// record of deleted machines and events show. If no
 // machine or several machines have the name, it returns nil and an answer that says so. It returns an error if it
 // finds no machine and a read fails. A forbidden read is a gap, not an error.
 func History(ctx context.Context, now time.Time, c Clusters, q Question) (*explain.History, explain.Answer, error) {
@@ -23,9 +24,8 @@ func History(ctx context.Context, now time.Time, c Clusters, q Question) (*expla
 		h.Instance = explain.InstanceOf(&f, apis.Said(found[0]).Seen)
 		return &h, explain.Answer{}, nil
 	}
-	if e := l.evidence(ctx, q, ""); len(found) == 0 && e != nil {
-		h := explain.DepartedHistory(*e, texts(l.gaps))
-		return &h, explain.Answer{}, nil
+	if h := departed(ctx, l, q, found); h != nil {
+		return h, explain.Answer{}, nil
 	}
 	a, err := Ask(ctx, now, c, q)
 	return nil, a, err

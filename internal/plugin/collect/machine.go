@@ -57,9 +57,7 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	if f.View.Deleted.IsZero() && f.Obstacles.AnotherTarget == "" && (f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue) {
 		f.Requests = l.requests(ctx, f)
 	}
-	if f.View.Deleted.IsZero() && f.NodeLooked && !lifecycle.Healthy(f.Node, f.Policy) {
-		f.Checks = l.checks(ctx, f.API, o, f.Node)
-	}
+	remedied(ctx, l, f, o)
 	q := Question{API: f.API, Namespace: f.Namespace, Name: f.Name}
 	f.Evidence = l.evidence(ctx, q, f.View.UID)
 	f.Gaps = texts(l.gaps)
@@ -199,6 +197,9 @@ func (l *look) events(ctx context.Context, o client.Object) []postmortem.Event {
 	return status.Events(list.Items)
 }
 
+// budgetsUnread begins the gap of pod disruption budgets that could not be read.
+const budgetsUnread = "poddisruptionbudgets"
+
 // workloads adds the objects on which a drain depends: the node's pods, their disruption budgets, the pods that
 // exhausted budgets count, and the attached volumes.
 func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
@@ -212,7 +213,7 @@ func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 			var list policyv1.PodDisruptionBudgetList
 			return &list, l.Target.List(ctx, &list)
 		})
-		l.gap("poddisruptionbudgets", err)
+		l.gap(budgetsUnread, err)
 	}
 	asked := map[string]bool{}
 	for _, b := range budgets.Items {
@@ -246,16 +247,7 @@ func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 
 // evidence returns the newest record about a machine, or nil. If uid is not empty, the record has this UID.
 func (l *look) evidence(ctx context.Context, q Question, uid string) *explain.Evidence {
-	marked := client.MatchingLabels{status.Label: status.LabelValue}
-	list, err := once(l, "evidence/"+q.Namespace, func() (*corev1.ConfigMapList, error) {
-		var list corev1.ConfigMapList
-		return &list, l.Control.List(ctx, &list, marked, client.InNamespace(q.Namespace))
-	})
-	if apierrors.IsForbidden(err) && q.Namespace == "" {
-		list = &corev1.ConfigMapList{}
-		err = l.Control.List(ctx, list, marked, client.InNamespace(q.Home))
-	}
-	l.gap("evidence (configmaps)", err)
+	list := marked(ctx, l, q, status.LabelValue)
 	var newest *explain.Evidence
 	for i := range list.Items {
 		c := &list.Items[i]

@@ -227,14 +227,20 @@ type outlined struct {
 	answer explain.Answer
 }
 
-// outline explains a machine from only its status and its node. It stores the result for the answer about the
+// outline explains a machine from only its status, its node, its class and its health checks. It stores the result for the answer about the
 // machine's set.
 func outline(ctx context.Context, l *look, o client.Object) outlined {
 	out, _ := once(l, "outline/"+string(o.GetUID()), func() (outlined, error) {
 		f := machineOf(o)
 		nodes, looked := l.nodes(ctx)
 		l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
-		return outlined{f, explain.Machine(l.now, *f)}, nil
+		remedied(ctx, l, f, o)
+		a := explain.Machine(l.now, *f)
+		if a.State != explain.Healthy { // its provider spec and its class matter only then
+			l.made(ctx, f, o)
+			a = explain.Machine(l.now, *f)
+		}
+		return outlined{f, a}, nil
 	})
 	return out
 }

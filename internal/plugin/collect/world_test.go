@@ -55,6 +55,7 @@ func cluster(t *testing.T, refuse func(what string) error, objects ...client.Obj
 	t.Helper()
 	b := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).
 		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).
+		WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} })
 	for _, o := range []client.Object{
 		&machinev1.Machine{}, &machinev1.MachineSet{}, &v1beta1.MachineDeployment{},

@@ -29,6 +29,8 @@ type Change struct {
 	Controllers []explain.Answer `json:"controllers"`
 	// Budgets are the machine disruption budgets, the most severe first.
 	Budgets []budgets.Row `json:"budgets"`
+	// Departed are the deleted machines of the last 24 hours that are new or have changed, the newest first.
+	Departed []Departed `json:"departed,omitempty"`
 }
 
 // leasesAge is how often the feed reads leases.
@@ -51,6 +53,7 @@ type feed struct {
 	watchers    map[chan Change]bool
 	tracks      tracks
 	limits      limits
+	departed    departed
 
 	// leasesRead is when the controllers were looked up; only run uses it.
 	leasesRead time.Time
@@ -98,6 +101,8 @@ func (f *feed) look(ctx context.Context) {
 	if err := f.readBudgets(ctx, now); err != nil {
 		texts = append(texts, err.Error())
 	}
+	f.departing(all)
+	texts = append(texts, f.readDepartures(ctx, now)...)
 	f.publish(now, rows, texts, f.inactive(ctx, now, all))
 	f.sample(now, all)
 }
@@ -127,13 +132,14 @@ func (f *feed) publish(now time.Time, rows map[string]Row, gaps []string, contro
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := difference(f.rows, rows)
-	same := len(c.Rows)+len(c.Removed) == 0 && slices.Equal(gaps, f.gaps) && reflect.DeepEqual(controllers, f.controllers) && !f.limits.news
+	f.mergeDeparted(now, rows)
+	same := len(c.Rows)+len(c.Removed)+len(f.departed.changed) == 0 && slices.Equal(gaps, f.gaps) && reflect.DeepEqual(controllers, f.controllers) && !f.limits.news
 	f.rows, f.gaps, f.controllers, f.limits.news = rows, gaps, controllers, false
 	f.tracks.forget(rows)
 	if same {
 		return
 	}
-	c.At, c.Gaps, c.Controllers, c.Budgets = now, gaps, controllers, f.limits.rows
+	c.At, c.Gaps, c.Controllers, c.Budgets, c.Departed = now, gaps, controllers, f.limits.rows, departedRows(f.departed.changed)
 	for watcher := range f.watchers {
 		select {
 		case watcher <- c:
@@ -167,7 +173,7 @@ func (f *feed) subscribe() (<-chan Change, func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := difference(nil, f.rows)
-	c.At, c.Whole, c.Gaps, c.Controllers, c.Budgets = f.clock.Now(), true, f.gaps, f.controllers, f.limits.rows
+	c.At, c.Whole, c.Gaps, c.Controllers, c.Budgets, c.Departed = f.clock.Now(), true, f.gaps, f.controllers, f.limits.rows, departedRows(f.departed.rows)
 	watcher <- c
 	f.watchers[watcher] = true
 	return watcher, func() {

@@ -71,12 +71,12 @@ func Follow(ctx context.Context, o Options) (*Fleet, error) {
 		inControl, inTarget = append(inControl, inTarget...), nil
 	}
 	budget := &v1alpha1.MachineDisruptionBudget{}
-	if err := control.watch(ctx, changed, append(inControl, budget)...); err != nil {
+	if err := control.watch(ctx, changed, f.depart, append(inControl, budget)...); err != nil {
 		return nil, err
 	}
 	f.limits.watched = control.has(budget)
 	if target != control {
-		if err := target.watch(ctx, changed, inTarget...); err != nil {
+		if err := target.watch(ctx, changed, f.depart, inTarget...); err != nil {
 			return nil, err
 		}
 	}

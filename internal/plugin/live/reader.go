@@ -93,8 +93,9 @@ func newReader(config *rest.Config, scheme *runtime.Scheme, namespace string, cl
 }
 
 // watch starts to watch the kinds that the cluster has and the user may read; changed is called for every change
-// of an object. A kind that the user may not read stays with the API server, whose refusal is a gap.
-func (r *reader) watch(ctx context.Context, changed func(client.Object), kinds ...client.Object) error {
+// of an object, and deleted with the last known object after its deletion. A kind that the user may not read stays with
+// the API server, whose refusal is a gap.
+func (r *reader) watch(ctx context.Context, changed, deleted func(client.Object), kinds ...client.Object) error {
 	go func() { _ = r.watches.Start(ctx) }()
 	for _, o := range kinds {
 		gvk, err := apiutil.GVKForObject(o, r.scheme)
@@ -114,7 +115,7 @@ func (r *reader) watch(ctx context.Context, changed func(client.Object), kinds .
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", gvk.Kind, err)
 		}
-		if _, err := informer.AddEventHandler(handler(changed)); err != nil {
+		if _, err := informer.AddEventHandler(handler(changed, deleted)); err != nil {
 			return fmt.Errorf("watch %s: %w", gvk.Kind, err)
 		}
 		r.watched[gvk] = true
@@ -148,16 +149,19 @@ func (r *reader) outdated(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-func handler(changed func(client.Object)) toolscache.ResourceEventHandler {
-	one := func(o any) {
+func handler(changed, deleted func(client.Object)) toolscache.ResourceEventHandler {
+	one := func(tell func(client.Object), o any) {
 		if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 			o = last.Obj
 		}
 		if c, ok := o.(client.Object); ok {
-			changed(c)
+			tell(c)
 		}
 	}
-	return toolscache.ResourceEventHandlerFuncs{AddFunc: one, UpdateFunc: func(_, o any) { one(o) }, DeleteFunc: one}
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { one(changed, o) }, UpdateFunc: func(_, o any) { one(changed, o) },
+		DeleteFunc: func(o any) { one(deleted, o); one(changed, o) },
+	}
 }
 
 // Get reads one object.

@@ -4,9 +4,7 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
@@ -75,7 +73,7 @@ func rowOf(now time.Time, e collect.Explained) Row {
 		if scheme, _, ok := strings.Cut(recorded.ProviderID, ":"); ok { // IDs of Alibaba Cloud may have none
 			r.Provider = scheme
 		}
-		r.Zone, r.Type = placeOf(e.Object, e.Machine.Node)
+		r.Zone, r.Type = apis.Place(e.Object, e.Machine.Node)
 	case "MachineSet":
 		r.Counts = countsOf(said, api.Sets.View(e.Object).Replicas)
 	case "MachineDeployment":
@@ -87,24 +85,4 @@ func rowOf(now time.Time, e collect.Explained) Row {
 func countsOf(said dialect.Said, wanted int) *Counts {
 	c := said.Counts
 	return &Counts{Wanted: wanted, Have: c.Have, Updated: c.Updated, Ready: c.Ready, Available: c.Available}
-}
-
-// placeOf are the zone and the type of a machine's instance, from its node or else from its own labels.
-func placeOf(m client.Object, n *corev1.Node) (zone, instanceType string) {
-	from := []map[string]string{m.GetLabels()}
-	if n != nil {
-		from = []map[string]string{n.Labels, m.GetLabels()}
-	}
-	return firstOf(from, apis.ZoneLabels), firstOf(from, apis.TypeLabels)
-}
-
-func firstOf(from []map[string]string, keys []string) string {
-	for _, labels := range from {
-		for _, key := range keys {
-			if value := labels[key]; value != "" {
-				return value
-			}
-		}
-	}
-	return ""
 }

@@ -4,6 +4,7 @@ package period
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +59,17 @@ func Read(ctx context.Context, now time.Time, length time.Duration, c collect.Cl
 		r, err := postmortem.Decode([]byte(one.Data[status.Key]))
 		if err == nil && (q.API == "" || q.API == r.API) {
 			f.Evidence = append(f.Evidence, r)
+		}
+	}
+	departures, gaps := collect.Departures(ctx, now, c, q)
+	for _, d := range departures {
+		if q.API == "" || q.API == d.API {
+			f.Departures = append(f.Departures, d)
+		}
+	}
+	for _, g := range gaps {
+		if !slices.Contains(f.Gaps, g.Text) {
+			f.Gaps = append(f.Gaps, g.Text)
 		}
 	}
 	return digest.Of(f), nil

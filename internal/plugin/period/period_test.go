@@ -68,7 +68,8 @@ func fleet(t *testing.T, refused string) collect.Clusters {
 		event("6", "MachineDeployment", "pool", "ScalingMachineSet", "Scaled up machine set pool-2 to 1 from 0", func(e *corev1.Event) { e.Action = "Scale" }),
 		event("4", "Pod", "web", "Deleted", "", func(e *corev1.Event) { e.InvolvedObject.APIVersion = "v1" }),
 		event("5", "Machine", "early", "Deleted", "", func(e *corev1.Event) { e.LastTimestamp = ago(30 * time.Hour) }),
-	).WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).Build()
+	).WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).
+		WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }).Build()
 	refusing := interceptor.NewClient(c, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 		switch l.(type) {
 		case *corev1.EventList:

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 	"github.com/millwright-dev/millwright/internal/plugin/budgets"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
@@ -28,7 +31,9 @@ func Foretell(ctx context.Context, c Clusters, now time.Time, trials []Trial, pa
 		if t.Note != "" {
 			report.Notes = append(report.Notes, t.Note)
 		}
+		report.Notes = append(report.Notes, t.Warnings...)
 	}
+	report.Notes = append(report.Notes, classless(ctx, c.Control, changes)...)
 	read, err := All(ctx, c, about)
 	if err != nil {
 		return report, err
@@ -70,4 +75,29 @@ func controlled(c project.Change) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s %s controls the size of this set: change that object instead. The set may act before its owner reverts the change", ref.Kind, ref.Name)}
+}
+
+// classless returns warnings about changed objects whose class does not exist, and is not created by the same change.
+func classless(ctx context.Context, c client.Client, changes []project.Change) (out []string) {
+	made := map[client.ObjectKey]bool{}
+	for _, change := range changes {
+		if change.After != nil && project.ObjectOf(change.After).Kind == classKind {
+			made[client.ObjectKeyFromObject(change.After)] = true
+		}
+	}
+	for _, change := range changes {
+		if change.After == nil {
+			continue
+		}
+		id, class := project.ObjectOf(change.After), apis.Said(change.After).Class
+		if class == "" || change.Before != nil && apis.Said(change.Before).Class == class {
+			continue
+		}
+		key := client.ObjectKey{Namespace: id.Namespace, Name: class}
+		o := apis.Named(id.API, id.Namespace, classKind+"/"+class)
+		if o != nil && !made[key] && apierrors.IsNotFound(c.Get(ctx, key, o)) {
+			out = append(out, fmt.Sprintf("%s names the class %s, which does not exist in namespace %s: machines get no instance until it exists", id, class, id.Namespace))
+		}
+	}
+	return out
 }

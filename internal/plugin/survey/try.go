@@ -9,11 +9,13 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,18 +26,19 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
+	"github.com/millwright-dev/millwright/internal/plugin/speccheck"
 )
 
 // Documents reads manifests with several documents and lists. namespace is the default namespace of the objects.
 // skipped has a text about each object of a kind that a plan ignores. Documents fails if an object has no name.
 func Documents(r io.Reader, namespace string) (docs []*unstructured.Unstructured, skipped []string, err error) {
 	d := yaml.NewYAMLOrJSONDecoder(r, 4096)
-	for {
+	for n := 1; ; n++ {
 		var u unstructured.Unstructured
 		if err := d.Decode(&u); errors.Is(err, io.EOF) {
 			return docs, skipped, nil
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("read manifest: %w", err)
+			return nil, nil, fmt.Errorf("document %d is not the YAML or JSON of a Kubernetes object: %w", n, err)
 		}
 		if len(u.Object) == 0 {
 			continue
@@ -53,7 +56,7 @@ func Documents(r io.Reader, namespace string) (docs []*unstructured.Unstructured
 		}
 		for _, o := range all {
 			if !planned(o.GroupVersionKind()) {
-				skipped = append(skipped, fmt.Sprintf("%s %s is left out: a plan is about machines, their sets, deployments and classes", o.GetKind(), o.GetName()))
+				skipped = append(skipped, leftOut(o))
 				continue
 			}
 			if o.GetName() == "" {
@@ -65,6 +68,11 @@ func Documents(r io.Reader, namespace string) (docs []*unstructured.Unstructured
 			docs = append(docs, o)
 		}
 	}
+}
+
+// leftOut says that a plan is not about an object.
+func leftOut(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s (%s) is left out: a plan is about machines, their sets, deployments and classes, of %s", o.GetKind(), o.GetName(), o.GetAPIVersion(), strings.Join(apis.Names(), " and "))
 }
 
 // planned reports whether a plan can be about an object of this kind.
@@ -81,7 +89,36 @@ type Trial struct {
 	project.Change
 	// Note says that the user may not make the change, so that the API server did not try it.
 	Note string
+	// Warnings are about the provider spec.
+	Warnings []string
 }
+
+// checked adds the objections of the infrastructure to the provider spec. If the API server did not try the change, its
+// webhooks have not set defaults, so that objections are warnings.
+func (t Trial) checked(ctx context.Context) (Trial, error) {
+	warnings, err := speccheck.Admit(ctx, t.Before, t.After)
+	t.Warnings = append(t.Warnings, warnings...)
+	if err != nil && t.Note != "" {
+		t.Warnings, err = append(t.Warnings, err.Error()), nil
+	}
+	return t, err
+}
+
+// NoObjects is the error about a manifest without an object that can be planned. skipped are the texts about its other
+// objects.
+func NoObjects(skipped []string) error {
+	const most = 3
+	switch n := len(skipped); {
+	case n == 0:
+		return errors.New("is empty: it has no object")
+	case n > most:
+		skipped = append(slices.Clone(skipped[:most]), fmt.Sprintf("and %d more objects", n-most))
+	}
+	return errors.New("has no object that can be planned: " + strings.Join(skipped, "; "))
+}
+
+// strict lets the API server refuse unknown fields, as kubectl does.
+const strict = client.FieldValidation(metav1.FieldValidationStrict)
 
 // Apply returns the effect of `kubectl apply` with a manifest, from a dry run.
 func Apply(ctx context.Context, c client.Client, doc *unstructured.Unstructured) (t Trial, err error) {
@@ -93,7 +130,7 @@ func Apply(ctx context.Context, c client.Client, doc *unstructured.Unstructured)
 	err = c.Get(ctx, client.ObjectKeyFromObject(wanted), now)
 	switch {
 	case apierrors.IsNotFound(err):
-		return create(ctx, c, wanted)
+		return create(ctx, c, wanted, doc)
 	case err != nil:
 		return t, fmt.Errorf("read %s %s: %w", doc.GetKind(), doc.GetName(), err)
 	}
@@ -115,19 +152,23 @@ func typed(c client.Client, doc *unstructured.Unstructured) (client.Object, erro
 	return o.(client.Object), nil
 }
 
-func create(ctx context.Context, c client.Client, wanted client.Object) (Trial, error) {
-	after := wanted.DeepCopyObject().(client.Object)
-	err := c.Create(ctx, after, client.DryRunAll)
+func create(ctx context.Context, c client.Client, wanted client.Object, doc *unstructured.Unstructured) (t Trial, err error) {
+	made := doc.DeepCopy() // an object of Go's type has no unknown fields
+	err = c.Create(ctx, made, client.DryRunAll, strict)
 	name := project.ObjectOf(wanted)
 	switch {
 	case apierrors.IsForbidden(err):
-		return Trial{project.Change{After: wanted}, untried(name.Kind, name.Name, "create")}, nil
+		return Trial{Change: project.Change{After: wanted}, Note: untried(name.Kind, name.Name, "create")}.checked(ctx)
 	case meta.IsNoMatchError(err):
-		return Trial{}, fmt.Errorf("create %s %s: the cluster has no such kind", name.Kind, name.Name)
+		return t, fmt.Errorf("create %s %s: the cluster has no such kind", name.Kind, name.Name)
 	case err != nil:
-		return Trial{}, fmt.Errorf("create %s %s: %w", name.Kind, name.Name, err)
+		return t, fmt.Errorf("create %s %s: %w", name.Kind, name.Name, err)
 	}
-	return Trial{Change: project.Change{After: after}}, nil
+	after, err := typed(c, made)
+	if err != nil {
+		return t, err
+	}
+	return Trial{Change: project.Change{After: after}}.checked(ctx)
 }
 
 func untried(kind, name, verb string) string {
@@ -167,16 +208,19 @@ func Patch(ctx context.Context, c client.Client, before client.Object, patch []b
 		return Trial{Change: project.Change{Before: before, After: before}}, nil
 	}
 	after := before.DeepCopyObject().(client.Object)
-	err := c.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.DryRunAll)
+	err := c.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.DryRunAll, strict)
 	name := project.ObjectOf(before)
 	switch {
 	case apierrors.IsForbidden(err):
 		after, err := Merged(before, patch)
-		return Trial{project.Change{Before: before, After: after}, untried(name.Kind, name.Name, "change")}, err
+		if err != nil {
+			return Trial{}, err
+		}
+		return Trial{Change: project.Change{Before: before, After: after}, Note: untried(name.Kind, name.Name, "change")}.checked(ctx)
 	case err != nil:
 		return Trial{}, fmt.Errorf("change %s %s: %w", name.Kind, name.Name, err)
 	}
-	return Trial{Change: project.Change{Before: before, After: after}}, nil
+	return Trial{Change: project.Change{Before: before, After: after}}.checked(ctx)
 }
 
 // Merged returns before with a JSON merge patch applied in memory.
@@ -201,7 +245,7 @@ func Delete(ctx context.Context, c client.Client, o client.Object) (Trial, error
 	name := project.ObjectOf(o)
 	switch {
 	case apierrors.IsForbidden(err):
-		return Trial{project.Change{Before: o}, untried(name.Kind, name.Name, "delete")}, nil
+		return Trial{Change: project.Change{Before: o}, Note: untried(name.Kind, name.Name, "delete")}, nil
 	case err != nil:
 		return Trial{}, fmt.Errorf("delete %s %s: %w", name.Kind, name.Name, err)
 	}

@@ -33,6 +33,10 @@ type Page struct {
 	Rollout *pages.Rollout   `json:"rollout,omitempty"`
 	Check   *pages.Check     `json:"check,omitempty"`
 	Budget  *pages.Budget    `json:"budget,omitempty"`
+	// Verdict says whether a drain of the machine's node would finish now.
+	Verdict *pages.Verdict `json:"verdict,omitempty"`
+	// Departed is a machine that does not exist any more.
+	Departed *live.Departed `json:"departed,omitempty"`
 	// Budgets are the machine disruption budgets that select a machine.
 	Budgets []pages.Selecting `json:"budgets,omitempty"`
 	// Drain is the drain of a machine's node that a user has ordered.
@@ -129,11 +133,18 @@ func (s *Server) pageOf(ctx context.Context, q collect.Question) Page {
 	if q.Kind == budgets.Subject("").Kind {
 		return s.budgetPage(ctx, now, q.Name)
 	}
-	d, err := collect.Details(ctx, now, s.fleet.Clusters, q)
+	clusters := s.fleet.Clusters
+	if q.Kind == "Machine" {
+		clusters.Departures = s.fleet.Departures()
+	}
+	d, err := collect.Details(ctx, now, clusters, q)
 	if err != nil {
 		return Page{At: now, Error: err.Error()}
 	}
-	p := Page{At: now, Answer: d.Answer, History: d.History, Node: pages.NodeOf(d)}
+	p := Page{At: now, Answer: d.Answer, History: d.History, Node: pages.NodeOf(d), Verdict: pages.VerdictOf(now, s.fleet.Budgets(), d)}
+	if d.Departure != nil {
+		p.Departed = &live.Departed{Departure: *d.Departure, Words: d.Departure.Words()}
+	}
 	if d.Object != nil {
 		p.UID = string(d.Object.GetUID())
 		p.YAML = yamlOf(d.Object)

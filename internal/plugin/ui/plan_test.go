@@ -86,9 +86,11 @@ func TestPlanErrors(t *testing.T) {
 	s, _ := withSet(t)
 	object := `"object":{"api":"machine.openshift.io","kind":"MachineSet","namespace":"blue","name":"mill"}`
 	for body, want := range map[string]string{
-		`{}`:                  "manifest: must not be empty",
-		`{"manifest":"a: ["}`: "manifest: read manifest",
-		`{"manifest":"{apiVersion: v1, kind: Secret, metadata: {name: a}}"}`:                                                                                           "manifest: it has no machine",
+		`{}`:                          "manifest: must not be empty",
+		`{"manifest":"# nothing"}`:    "manifest: it is empty",
+		`{` + object + `,"patch":{}}`: "patch: must not be empty",
+		`{"manifest":"a: ["}`:         "manifest: document 1 is not the YAML or JSON",
+		`{"manifest":"{apiVersion: v1, kind: Secret, metadata: {name: a}}"}`:                                                                                           "manifest: it has no object that can be planned: Secret a (v1)",
 		`{"manifest":"{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: a}}"}`:                                                             "manifest: metadata.namespace of MachineSet a must not be empty",
 		`{"namespace":"blue","manifest":"{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: a}, spec: {replicas: many}}"}`:                  "manifest: MachineSet a",
 		`{"namespace":"blue","manifest":` + quoted(strings.Repeat("---\n{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: a}}\n", 101)) + `}`: "manifest: 101 objects, at most 100",

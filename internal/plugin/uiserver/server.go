@@ -64,6 +64,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, settings *tls.Config
 	defer s.sessions.close()
 	server := &http.Server{
 		Handler: s.Handler(), TLSConfig: settings, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: mostHeader,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }, // with the rules for provider specs
 	}
 	done := make(chan error, 1)
 	go func() {

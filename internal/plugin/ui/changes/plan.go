@@ -118,7 +118,7 @@ func (p Planner) tryManifest(ctx context.Context, q PlanRequest) (trials []surve
 	case len(docs) > mostPlanned:
 		return nil, nil, fmt.Errorf("manifest: %d objects, at most %d can be planned at once", len(docs), mostPlanned)
 	case len(docs) == 0:
-		return nil, nil, errors.New("manifest: it has no machine, machine set, machine deployment or machine class")
+		return nil, nil, fmt.Errorf("manifest: it %w", survey.NoObjects(skipped))
 	}
 	for _, doc := range docs {
 		if doc.GetNamespace() == "" {
@@ -147,6 +147,8 @@ func (p Planner) tryObject(ctx context.Context, q PlanRequest) ([]survey.Trial, 
 		t, err = survey.Delete(ctx, p.Control, o)
 	case json.Unmarshal(q.Patch, &patch) != nil:
 		return nil, errors.New("patch: must be a JSON object")
+	case len(patch) == 0:
+		return nil, errors.New("patch: must not be empty: it changes nothing")
 	default:
 		t, err = survey.Patch(ctx, p.Control, o, q.Patch)
 	}

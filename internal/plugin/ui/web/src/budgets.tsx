@@ -2,7 +2,7 @@
 
 import { ObjectLink, StateMark } from "./parts";
 import type { BudgetPage, BudgetRow, Limit, Row, Selecting } from "./types";
-import { ago, budgetAddress, emergencyStop, since, until, waitsFor } from "./view";
+import { ago, budgetAddress, emergencyStop, since, until, waitsFor, windows } from "./view";
 
 // Banner says on each view what stops disruption until a user changes it.
 export function Banner({ budgets, now }: { budgets: BudgetRow[]; now: number }) {
@@ -25,19 +25,21 @@ export function Budgets({ budgets, now }: { budgets: BudgetRow[]; now: number })
       <h2 id="budgets">Disruption budgets {budgets.length > 0 && <span class="count">{budgets.length}</span>}</h2>
       {!budgets.length && <p class="fine">None: only rollouts, health checks and sets limit disruptions.</p>}
       <ul class="groups">{budgets.slice(0, mostBudgets).map((b) => (
-        <li key={b.id}><StateMark state={b.state} /> <ObjectLink o={b} /> {b.sentence} <small>{[b.selector || "all machines", ...later(b, now), b.message].filter(Boolean).join(" · ")}</small></li>
+        <li key={b.id}><StateMark state={b.state} /> <ObjectLink o={b} /> {b.sentence} <small>{[b.selector || "all machines", ...windows(b.limits, now), b.message].filter(Boolean).join(" · ")}</small></li>
       ))}</ul>
       {budgets.length > mostBudgets && <p>and {budgets.length - mostBudgets} more</p>}
-      <p><a href={budgetAddress(emergencyStop)}>Emergency stop</a></p>
+      <Stop budgets={budgets} now={now} />
     </section>
   );
 }
 
-// later are the windows that begin next.
-const later = (b: BudgetRow, now: number): string[] =>
-  (b.limits ?? []).filter((l) => !l.active && l.begins).map((l) => `${l.nodes}${about(l)} from ${until(l.begins, now)} on`);
-
-const about = (l: Limit) => (l.reasons?.length ? ` for ${l.reasons.join(", ")}` : "");
+// Stop says whether an emergency stop is in force.
+function Stop({ budgets, now }: { budgets: BudgetRow[]; now: number }) {
+  const stop = budgets.find((b) => b.name === emergencyStop);
+  return (
+    <p>Emergency stop: <b>{stop?.stops ? "in force" : "not in force"}</b>{stop?.stops && stop.since && ` since ${ago(stop.since, now)}`} · <a href={budgetAddress(emergencyStop)}>{stop ? "how to end it" : "how to stop all disruption"}</a></p>
+  );
+}
 
 export function BudgetBox({ budget: b, rows, now }: { budget: BudgetPage; rows: Iterable<Row>; now: number }) {
   const waiting = [...rows].filter((r) => waitsFor(r, b.name));
@@ -79,7 +81,7 @@ export function BudgetBox({ budget: b, rows, now }: { budget: BudgetPage; rows: 
 }
 
 const state = (l: Limit, now: number): string =>
-  l.active ? "applies" + (l.ends ? " until " + until(l.ends, now) : "") : l.begins ? "from " + until(l.begins, now) + " on" : "does not apply";
+  l.active ? "applies" + (l.ends ? " until " + until(l.ends, now, l.zone) : "") : l.begins ? "from " + until(l.begins, now, l.zone) + " on" : "does not apply";
 
 // SelectingBox are the budgets that select a machine, and its permits.
 export function SelectingBox({ budgets, now }: { budgets: Selecting[]; now: number }) {
@@ -89,7 +91,7 @@ export function SelectingBox({ budgets, now }: { budgets: Selecting[]; now: numb
       <ul class="groups">{budgets.map((b) => (
         <li key={b.id}><StateMark state={b.state} /> <ObjectLink o={b} /> {b.sentence}
           {b.holds && <> · <b>this machine has a permit</b> for {b.reason ?? "an unknown cause"}, since {ago(b.held, now)}</>}
-          {later(b, now).length > 0 && <small> · {later(b, now).join(" · ")}</small>}
+          {windows(b.limits, now).length > 0 && <small> · {windows(b.limits, now).join(" · ")}</small>}
         </li>
       ))}</ul>
     </section>

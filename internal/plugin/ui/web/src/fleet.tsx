@@ -2,10 +2,11 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Budgets } from "./budgets";
+import { DepartedList } from "./departed";
 import type { Fleet } from "./live";
 import { AnswerBox, Causes, Gaps, Next, ObjectLink, short, StateMark } from "./parts";
 import { severity, type Row, type State } from "./types";
-import { dimensions, fleetAddress, grouped, matches, objectAddress, since, troublesOf, worstFirst, type Dimension, type Group, type View } from "./view";
+import { dimensions, fleetAddress, grouped, matches, matchesDeparted, objectAddress, recent, since, troublesOf, worstFirst, type Dimension, type Group, type View } from "./view";
 
 export function FleetPage({ fleet, view, now }: { fleet: Fleet; view: View; now: number }) {
   const setOf = useMemo(() => owners(fleet.rows), [fleet.rows]);
@@ -16,13 +17,16 @@ export function FleetPage({ fleet, view, now }: { fleet: Fleet; view: View; now:
     [machines, view, setOf],
   );
   const groups = useMemo(() => grouped(shown, view.by, setOf), [shown, view.by, setOf]);
+  const everDeparted = useMemo(() => recent(fleet.departed, now), [fleet.departed, Math.floor(now / 60_000)]);
+  const departed = useMemo(() => everDeparted.filter((d) => matchesDeparted(d, view.text)), [everDeparted, view.text]);
   if (!fleet.loaded) return <p role="status">Reading the fleet …</p>;
   return (
     <>
       <Wrong fleet={fleet} rows={rows} now={now} />
-      <Tools view={view} machines={machines} shown={shown.length} />
-      <FleetMap groups={groups} by={view.by} />
+      <Tools view={view} machines={machines} shown={shown.length} departed={departed.length} />
       <Table rows={shown} setOf={setOf} now={now} />
+      <FleetMap groups={groups} by={view.by} />
+      <section aria-label="deleted machines"><DepartedList list={departed} all={everDeparted.length} now={now} open={!!view.text && departed.length > 0} title="Deleted in the last 24 hours" /></section>
       <Groups rows={rows} now={now} />
       <Budgets budgets={fleet.budgets} now={now} />
       <Gaps list={fleet.gaps} />
@@ -38,7 +42,7 @@ function owners(rows: Map<string, Row>): (r: Row) => string {
   };
 }
 
-const mostWrong = 12;
+const mostWrong = 4; // the table begins on the first screen
 
 // nothingWrong is the sentence about a fleet in which no trouble is known.
 function nothingWrong(objects: number, gaps: number): string {
@@ -73,7 +77,7 @@ function Wrong({ fleet, rows, now }: { fleet: Fleet; rows: Row[]; now: number })
   );
 }
 
-function Tools({ view, machines, shown }: { view: View; machines: Row[]; shown: number }) {
+function Tools({ view, machines, shown, departed }: { view: View; machines: Row[]; shown: number; departed: number }) {
   const [typed, setTyped] = useState<string | null>(null); // the field keeps its text while it has the focus: the address follows later
   const counts = new Map<State, number>();
   for (const r of machines) counts.set(r.state, (counts.get(r.state) ?? 0) + 1);
@@ -82,7 +86,7 @@ function Tools({ view, machines, shown }: { view: View; machines: Row[]; shown: 
   return (
     <section class="tools" aria-label="search and filters">
       <h2>Machines <span class="count" data-testid="shown">{shown === machines.length ? shown : `${shown} of ${machines.length}`}</span></h2>
-      <label>Search <input type="search" value={typed ?? view.text} placeholder="name, node, reason, zone:b, state:failed"
+      <label>Search <input type="search" value={typed ?? view.text} placeholder="name, node, reason, advice, zone:b"
         onInput={(e) => { setTyped(e.currentTarget.value); go({ text: e.currentTarget.value }); }} onBlur={() => setTyped(null)} /></label>
       <label>By <select value={view.by} onChange={(e) => go({ by: e.currentTarget.value as Dimension })}>
         {dimensions.map((d) => <option key={d}>{d}</option>)}
@@ -92,7 +96,7 @@ function Tools({ view, machines, shown }: { view: View; machines: Row[]; shown: 
           <button type="button" key={s} aria-pressed={view.states.includes(s)} onClick={() => toggle(s)}><StateMark state={s} /> {counts.get(s)}</button>
         ))}
       </div>
-      {shown === 0 && machines.length > 0 && <p role="status">No machine matches the search and the chosen states. The search finds words in the columns of the table.</p>}
+      {shown === 0 && machines.length > 0 && <p role="status">No machine matches the search and the chosen states. {view.text && departed > 0 ? `${departed} deleted machines match, see below.` : "The search finds words in the columns of the table, in reasons and in advice."}</p>}
     </section>
   );
 }

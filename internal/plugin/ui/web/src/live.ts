@@ -2,18 +2,19 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { headers } from "./session";
-import type { Answer, BudgetRow, Change, Page, Row, Subject } from "./types";
+import type { Answer, BudgetRow, Change, Departed, Page, Row, Subject } from "./types";
+import { departedNow } from "./view";
 
-export interface Fleet { rows: Map<string, Row>; gaps: string[]; controllers: Answer[]; budgets: BudgetRow[]; at: string; live: boolean; loaded: boolean; lost?: string }
+export interface Fleet { rows: Map<string, Row>; gaps: string[]; controllers: Answer[]; budgets: BudgetRow[]; departed: Departed[]; at: string; live: boolean; loaded: boolean; lost?: string }
 
-export const emptyFleet: Fleet = { rows: new Map(), gaps: [], controllers: [], budgets: [], at: "", live: false, loaded: false };
+export const emptyFleet: Fleet = { rows: new Map(), gaps: [], controllers: [], budgets: [], departed: [], at: "", live: false, loaded: false };
 
 // apply returns the fleet after a change.
 export function apply(f: Fleet, c: Change): Fleet {
   const rows = c.whole ? new Map<string, Row>() : new Map(f.rows);
   for (const r of c.rows ?? []) rows.set(r.id, r);
   for (const id of c.removed ?? []) rows.delete(id);
-  return { rows, gaps: c.gaps ?? [], controllers: c.controllers ?? [], budgets: c.budgets ?? [], at: c.at, live: true, loaded: true };
+  return { rows, gaps: c.gaps ?? [], controllers: c.controllers ?? [], budgets: c.budgets ?? [], departed: departedNow(c.whole ? [] : f.departed, c.departed ?? [], rows), at: c.at, live: true, loaded: true };
 }
 
 const ask = (address: string, signal?: AbortSignal): Promise<Response> => fetch(address, { headers: headers(), ...(signal ? { signal } : {}) });

@@ -6,13 +6,13 @@ import { onRefused, useFleet, useNow } from "./live";
 import { ObjectPage } from "./object";
 import { PlanPage } from "./plan";
 import { enter, SignIn, Who, type About } from "./session";
-import { parseRoute } from "./view";
+import { fleetShown, parseRoute } from "./view";
 
 function App({ about }: { about: About }) {
   const fleet = useFleet(), now = useNow();
   const [route, setRoute] = useState(parseRoute(location.hash));
   useEffect(() => {
-    const changed = () => setRoute(parseRoute(location.hash));
+    const changed = () => { fleetShown(location.hash); setRoute(parseRoute(location.hash)); };
     addEventListener("hashchange", changed);
     changed(); // the address may have changed since the first render
     return () => removeEventListener("hashchange", changed);

@@ -5,20 +5,22 @@ import { usePage, type Fleet } from "./live";
 import { Actions } from "./actions";
 import { BudgetBox, SelectingBox } from "./budgets";
 import { CheckBox } from "./check";
+import { DepartedFacts, DepartedList } from "./departed";
 import { DrainBox } from "./drain";
 import { InstanceBox } from "./instance";
 import { RolloutBox } from "./rollout";
 import { AnswerBox, Causes, Command, ObjectLink, short, StateMark } from "./parts";
 import { Bar } from "./fleet";
-import type { Branch, Happened, NodePage, Row, Subject } from "./types";
-import { ago, objectAddress, planAddress, since } from "./view";
+import { VerdictBox } from "./verdict";
+import type { Branch, Departed, Happened, NodePage, Row, Subject } from "./types";
+import { ago, backToFleet, departedOf, objectAddress, planAddress, recent, since } from "./view";
 
 export function ObjectPage({ subject: s, fleet, now, beside }: { subject: Subject; fleet: Fleet; now: number; beside: string }) {
   const others = [...fleet.rows.values()].filter((r) => r.kind === "Machine" && r.name !== s.name);
   const other = others.find((r) => key(r) === beside);
   return (
     <>
-      <p><a href="#/">← fleet</a></p>
+      <p><a href={backToFleet()}>← fleet</a></p>
       {s.kind === "Machine" && others.length > 0 && (
         <label>Show beside <input list="others" value={beside} onChange={(e) => (location.hash = objectAddress(s, e.currentTarget.value))} /></label>
       )}
@@ -41,6 +43,7 @@ function One({ subject: s, fleet, now }: { subject: Subject; fleet: Fleet; now: 
   const acts = useRef(false); // a deleted object offers no actions, and the page still says what was done
   if (page?.actions) acts.current = true;
   const row = [...fleet.rows.values()].find((r) => r.kind === s.kind && key(r) === key(s));
+  const departed = s.kind === "MachineSet" || s.kind === "MachineDeployment" ? departedBelow(s, row, fleet, now) : undefined;
   return (
     <article>
       <h2>{s.kind} {s.name} <small>{[s.namespace, short(s.api)].filter(Boolean).join(" · ")}</small></h2>
@@ -54,20 +57,30 @@ function One({ subject: s, fleet, now }: { subject: Subject; fleet: Fleet; now: 
           {page.drain && <DrainBox drain={page.drain} now={now} />}
           {page.budget && <BudgetBox budget={page.budget} rows={fleet.rows.values()} now={now} />}
           {row && <Facts row={row} fleet={fleet} now={now} />}
+          {page.departed && <DepartedFacts departed={page.departed} now={now} />}
           {page.rollout && <RolloutBox rollout={page.rollout} now={now} />}
           {page.check && <CheckBox check={page.check} now={now} />}
           {page.history && <Life events={page.history.events ?? []} now={now} />}
           {page.history?.instance && <InstanceBox instance={page.history.instance} now={now} />}
           {page.budgets && <SelectingBox budgets={page.budgets} now={now} />}
+          {page.verdict && <VerdictBox verdict={page.verdict} />}
           {page.node && <NodeBox node={page.node} now={now} />}
           {page.answer.tree?.parts && <Tree branch={page.answer.tree} fleet={fleet} now={now} />}
+          {departed && (departed.length > 0 || !page.answer.tree?.parts) && <DepartedList list={departed} now={now} title="Its machines that were deleted in the last 24 hours" />}
           {page.yaml && <details><summary>YAML</summary><pre tabIndex={0}>{page.yaml}</pre></details>}
           {planned.includes(s.kind) && <p><a href={planAddress(s)}>Plan a change of it</a></p>}
+          {page.history?.deleted && <p><Command text={`kubectl machine history machines.${s.api}/${s.name} -n ${s.namespace}`} /></p>}
           {s.namespace && <p><Command text={`kubectl machine why ${s.kind.toLowerCase()}s.${s.api}/${s.name} -n ${s.namespace}`} /></p>}
         </>
       )}
     </article>
   );
+}
+
+// departedBelow are the deleted machines of a set, or of the sets of a deployment.
+function departedBelow(s: Subject, row: Row | undefined, fleet: Fleet, now: number): Departed[] {
+  const owners = s.kind === "MachineSet" ? [`MachineSet/${s.name}`] : [...fleet.rows.values()].filter((r) => row && r.owner === row.id).map((r) => `${r.kind}/${r.name}`);
+  return departedOf(recent(fleet.departed, now), s.api ?? "", s.namespace ?? "", owners);
 }
 
 function Facts({ row, fleet, now }: { row: Row; fleet: Fleet; now: number }) {

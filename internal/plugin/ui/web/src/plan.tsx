@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { post, type Fleet } from "./live";
 import type { Plan, Planned, PlanRequest } from "./types";
-import { keyOf, nested, parseKey } from "./view";
+import { backToFleet, fieldProblem, keyOf, nested, numberProblem, parseKey } from "./view";
 
 export function PlanPage({ fleet, about }: { fleet: Fleet; about: string }) {
   const [state, set] = useState<{ waits?: boolean; error?: string; plan?: Plan }>({});
@@ -13,7 +13,7 @@ export function PlanPage({ fleet, about }: { fleet: Fleet; about: string }) {
   };
   return (
     <>
-      <p><a href="#/">← fleet</a></p>
+      <p><a href={backToFleet()}>← fleet</a></p>
       <h2>Plan a change</h2>
       <p class="fine">Nothing is changed: the API server tries the change without storing it, and the decisions of the controllers are simulated.</p>
       <div class="forms">
@@ -40,8 +40,10 @@ function OneObject({ fleet, about, ask }: { fleet: Fleet; about: string; ask: As
   const send = (e: Event) => {
     e.preventDefault();
     const object = parseKey(key);
-    setProblem(object ? "" : "Object: choose one of the list.");
-    if (!object) return;
+    const problem = !object ? "Object: choose one of the list, or write kind/API/namespace/name." :
+      change === "number of machines" ? numberProblem(value) : change === "field of the template" ? fieldProblem(field) : change === "JSON merge patch" && !value.trim() ? "Patch: must not be empty." : "";
+    setProblem(problem);
+    if (problem || !object) return;
     try {
       switch (change) {
         case "number of machines": return ask({ object, patch: nested("spec.replicas", value) });
@@ -71,12 +73,18 @@ function OneObject({ fleet, about, ask }: { fleet: Fleet; about: string; ask: As
 }
 
 function Manifest({ ask }: { ask: Ask }) {
-  const [manifest, setManifest] = useState(""), [namespace, setNamespace] = useState("");
+  const [manifest, setManifest] = useState(""), [namespace, setNamespace] = useState(""), [problem, setProblem] = useState("");
+  const send = (e: Event) => {
+    e.preventDefault();
+    setProblem(manifest.trim() ? "" : "Manifest: must not be empty.");
+    if (manifest.trim()) ask({ manifest, ...(namespace ? { namespace } : {}) });
+  };
   return (
-    <form aria-labelledby="manifest" onSubmit={(e) => { e.preventDefault(); ask({ manifest, ...(namespace ? { namespace } : {}) }); }}>
+    <form aria-labelledby="manifest" onSubmit={send}>
       <h3 id="manifest">Of a manifest</h3>
       <label>Manifest, as for kubectl apply <textarea rows={10} value={manifest} spellcheck={false} onInput={(e) => setManifest(e.currentTarget.value)} /></label>
       <label>Namespace of objects that name none <input value={namespace} onInput={(e) => setNamespace(e.currentTarget.value)} /></label>
+      {problem && <p role="alert" class="lost">{problem}</p>}
       <button type="submit">Plan the manifest</button>
     </form>
   );
@@ -88,6 +96,7 @@ export function PlanBox({ plan: p }: { plan: Plan }) {
   return (
     <section aria-label="plan" class="plan">
       <h3>{p.nothing ? "Nothing would change" : "What would happen"}</h3>
+      {p.nothing && <p>The stored objects already have these values.</p>}
       <ul>{(p.changes ?? []).map((c) => (
         <li key={keyOf(c)}>{c.kind} {c.namespace ? c.namespace + "/" : ""}{c.name} {verbs[c.verb] ?? c.verb}
           {c.fields && <ul>{c.fields.map((f) => <li key={f.path}><code>{f.path}: {f.from} → {f.to}</code></li>)}</ul>}

@@ -22,11 +22,24 @@ export interface Answer extends Subject {
 }
 
 export interface Change {
-  at: string; whole?: boolean; rows?: Row[]; removed?: string[]; gaps: string[] | null; controllers: Answer[] | null; budgets?: BudgetRow[] | null;
+  at: string; whole?: boolean; rows?: Row[]; removed?: string[]; gaps: string[] | null; controllers: Answer[] | null; budgets?: BudgetRow[] | null; departed?: Departed[] | null;
 }
 
 // A MachineDisruptionBudget, and one of its limits.
-export interface Limit { nodes: string; allowed: number; reasons?: string[]; schedule?: string; active?: boolean; ends?: string; begins?: string }
+export interface Limit { nodes: string; allowed: number; reasons?: string[]; schedule?: string; zone?: string; active?: boolean; ends?: string; begins?: string }
+
+// Departed is a machine that was deleted.
+export interface Departed {
+  api: string; namespace: string; name: string; uid: string; owner?: string; node?: string; zone?: string; type?: string;
+  created?: string; joined?: string; ready?: string; requested?: string; terminating?: string; terminated?: string; deleted?: string;
+  cause?: string; by?: string; why?: string; source?: string; evidence?: string; words?: string;
+}
+
+// Verdict says whether a drain would finish now, and what would be in its way.
+export interface Verdict {
+  finishes: boolean; sentence: string; leaving: number; staying: number; notes?: string[];
+  blocks?: { pods: string[]; budget: string; allowed: number; healthy: number; desired: number; expected: number; endless?: boolean; why: string; do: string }[];
+}
 
 export interface BudgetRow extends Subject {
   id: string; state: State; sentence: string; message?: string; selector?: string; stops?: boolean; since?: string;
@@ -65,8 +78,8 @@ export interface Instance {
 }
 
 export interface Page {
-  at: string; answer: Answer; uid?: string; history?: { events: Happened[] | null; gaps?: string[]; where?: string; expires?: string; instance?: Instance };
-  node?: NodePage; rollout?: RolloutPage; check?: CheckPage; budget?: BudgetPage; budgets?: Selecting[]; drain?: Drain; actions?: Offer[]; yaml?: string; error?: string;
+  at: string; answer: Answer; uid?: string; history?: { events: Happened[] | null; gaps?: string[]; where?: string; expires?: string; deleted?: boolean; instance?: Instance };
+  node?: NodePage; rollout?: RolloutPage; check?: CheckPage; budget?: BudgetPage; budgets?: Selecting[]; verdict?: Verdict; departed?: Departed; drain?: Drain; actions?: Offer[]; yaml?: string; error?: string;
 }
 
 export interface SetSample { id: string; machines: number; available: number; deleting: number }

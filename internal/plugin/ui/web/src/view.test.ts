@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apply, emptyFleet } from "./live";
 import { bearer } from "./session";
-import type { RolledSet, Row, Sample, State } from "./types";
-import { begin, budgetAddress, columns, fleetAddress, grouped, keyOf, matches, merged, nested, objectAddress, parseKey, parseRoute, planAddress, segments, since, troublesOf, until, waitsFor } from "./view";
+import type { Departed, RolledSet, Row, Sample, State } from "./types";
+import { backToFleet, begin, budgetAddress, columns, departedAt, departedBy, departedNow, departedOf, fieldProblem, fleetAddress, fleetShown, grouped, keyOf, matches, matchesDeparted, merged, nested, numberProblem, objectAddress, parseKey, parseRoute, planAddress, recent, segments, since, troublesOf, until, waitsFor, windows } from "./view";
 
 const row = (name: string, more: Partial<Row> = {}): Row => ({
   id: name, kind: "Machine", api: "machine.openshift.io", namespace: "blue", name, state: "Healthy", created: "2026-01-02T12:00:00Z", ...more,
@@ -144,4 +144,77 @@ test("the rollout begins a little before its new set, and not before the first s
 
 test("a pasted token may have the scheme and spaces around it", () => {
   for (const pasted of ["a.b.c", " a.b.c\n", "Bearer a.b.c", "bearer  a.b.c "]) assert.equal(bearer(pasted), "a.b.c", pasted);
+});
+
+test("the search finds reasons, sentences, causes and advice", () => {
+  const r = row("a", { state: "Failed", reason: "Quota", sentence: "Machine a has no instance", next: "raise the quota", because: [{ message: "vCPU limit exceeded" }] });
+  for (const text of ["raise", "VCPU", "no instance", "quota limit"]) assert.ok(matches(r, text, noSet), text);
+  assert.ok(!matches(r, "network", noSet));
+});
+
+const left = (name: string, minutes: number, more: Partial<Departed> = {}): Departed => ({ api: "machine.openshift.io", namespace: "blue", name, uid: "uid-" + name, owner: "MachineSet/mill", requested: new Date(noon - minutes * 60_000 - 1000).toISOString(), deleted: new Date(noon - minutes * 60_000).toISOString(), ...more });
+
+test("deleted machines are those of the last day, the newest first, without those that exist", () => {
+  const rows = new Map([["uid-lives", row("lives", { id: "uid-lives" })]]);
+  let all = departedNow([], [left("b", 5), left("a", 1), left("lives", 2)], rows);
+  assert.deepEqual(all.map((d) => d.name), ["a", "b"]);
+  all = departedNow(all, [left("b", 5, { by: "jane" }), left("old", 60 * 25)], rows);
+  assert.deepEqual(all.map((d) => [d.name, d.by]), [["a", undefined], ["b", "jane"], ["old", undefined]]);
+  assert.deepEqual(recent(all, noon).map((d) => d.name), ["a", "b"]);
+  assert.equal(departedNow([], Array.from({ length: 900 }, (_, i) => left("m" + i, i / 10)), rows).length, 500);
+  assert.equal(departedNow(all, [], rows), all);
+  const f = apply(apply(emptyFleet, { at: "", whole: true, rows: [], gaps: null, controllers: null, departed: [left("a", 1)] }), { at: "", gaps: null, controllers: null, departed: [left("b", 0)] });
+  assert.deepEqual(f.departed.map((d) => d.name), ["b", "a"]);
+});
+
+test("the time of a deletion is the latest that is known", () => {
+  assert.equal(departedAt(left("a", 1)), new Date(noon - 60_000).toISOString());
+  const { deleted: _, ...asked } = left("a", 1);
+  assert.equal(departedAt(asked), asked.requested);
+  assert.equal(departedAt({ ...asked, requested: "" }), "");
+});
+
+test("who deleted a machine follows from its cause, if no client is named", () => {
+  for (const [more, want] of [[{ by: "jane", cause: "Manual" }, "jane"], [{ cause: "Rollout" }, "MachineSet/mill"], [{ cause: "Manual" }, "a client, not its set"], [{ cause: "Remediation" }, "unknown"], [{}, "unknown"]] as [Partial<Departed>, string][]) {
+    assert.equal(departedBy(left("a", 1, more)), want);
+  }
+});
+
+test("the search finds deleted machines", () => {
+  const d = left("mill-a-x7k2p", 1, { by: "jane", words: "jane requested the deletion", zone: "eu-1b", cause: "Manual" });
+  for (const text of ["", "x7k2p", "jane", "manual mill", "zone:eu-1b", "set:mill", "state:gone", "requested"]) assert.ok(matchesDeparted(d, text), text);
+  for (const text of ["other", "zone:eu-1a", "set:mil", "state:failed"]) assert.ok(!matchesDeparted(d, text), text);
+});
+
+test("a set has its own deleted machines", () => {
+  const all = [left("a", 1), left("b", 1, { owner: "MachineSet/other" }), left("c", 1, { namespace: "red" }), left("d", 1, { owner: "" })];
+  assert.deepEqual(departedOf(all, "machine.openshift.io", "blue", ["MachineSet/mill"]).map((d) => d.name), ["a"]);
+  assert.deepEqual(departedOf(all, "machine.openshift.io", "blue", []), []);
+});
+
+test("pages lead back to the view of the fleet that was shown last", () => {
+  assert.equal(backToFleet(), "#/");
+  fleetShown("#/?q=a&by=zone");
+  fleetShown("#/object/a/Machine/n/x");
+  fleetShown("#/plan");
+  assert.equal(backToFleet(), "#/?q=a&by=zone");
+  fleetShown("");
+  assert.equal(backToFleet(), "#/");
+});
+
+test("the windows of a budget have their ends and begins in its time zone", () => {
+  const [ends, begins, ...more] = windows([
+    { nodes: "1", allowed: 1, active: true, ends: "2026-01-02T16:00:00Z", zone: "Asia/Tokyo", schedule: "x" }, { nodes: "30%", allowed: 3, reasons: ["Rollout"], begins: "2026-01-05T08:00:00Z", zone: "Europe/Berlin" }, { nodes: "2", allowed: 2, active: true },
+  ], noon);
+  assert.match(ends!, /^1 until .*3.*01:00.* Asia\/Tokyo \(in 4h\)$/);
+  assert.match(begins!, /^30% for Rollout from .*5.*09:00.* Europe\/Berlin \(in 2d\) on$/);
+  assert.deepEqual(more, []);
+  assert.match(until("2026-01-02T15:00:00Z", noon, "Nowhere/Known"), /\(in 3h\)$/);
+});
+
+test("an unfit number or field of a plan is named", () => {
+  for (const ok of ["0", " 12 "]) assert.equal(numberProblem(ok), "", ok);
+  for (const bad of ["", "-1", "1.5", "many", "99999999"]) assert.match(numberProblem(bad), /whole number/, bad);
+  assert.equal(fieldProblem("spec.providerSpec.value.size"), "");
+  for (const bad of ["", ".", "spec.", "a..b"]) assert.match(fieldProblem(bad), /must be a path/, bad);
 });

@@ -1,6 +1,6 @@
 // The state of the fleet's view is in the address behind #, so that a view can be sent.
 
-import { rank, wrong, type RolledSet, type Row, type Sample, type Subject } from "./types";
+import { rank, wrong, type Departed, type Limit, type RolledSet, type Row, type Sample, type Subject } from "./types";
 
 export const dimensions = ["set", "zone", "type", "provider", "phase", "namespace"] as const;
 export type Dimension = (typeof dimensions)[number];
@@ -73,6 +73,11 @@ export function nested(path: string, value: string): unknown {
   return out;
 }
 
+// numberProblem and fieldProblem say what is wrong with a number of machines, and with the path of a field; empty: nothing.
+export const numberProblem = (value: string): string => (/^\d{1,6}$/.test(value.trim()) ? "" : "Machines: must be a whole number, 0 or more.");
+export const fieldProblem = (path: string): string =>
+  path.trim() && path.trim().split(".").every(Boolean) ? "" : "Field: must be a path of names with dots between them, such as spec.providerSpec.value.instanceType.";
+
 // terms of a search: words that must all occur, and key:value pairs that must be equal.
 export function matches(r: Row, text: string, setOf: (r: Row) => string): boolean {
   return text.toLowerCase().split(/\s+/).filter(Boolean).every((term) => {
@@ -81,9 +86,51 @@ export function matches(r: Row, text: string, setOf: (r: Row) => string): boolea
       return valueOf(r, key as Dimension, setOf).toLowerCase() === value;
     }
     if (value !== undefined && key === "state") return r.state.toLowerCase() === value;
-    return [r.name, r.node, r.zone, r.type, r.phase, r.state, r.reason, r.namespace, setOf(r)].some((s) => s?.toLowerCase().includes(term));
+    return [r.name, r.node, r.zone, r.type, r.phase, r.state, r.reason, r.namespace, setOf(r), r.sentence, r.next].some((s) => s?.toLowerCase().includes(term)) ||
+      (r.because ?? []).some((c) => c.message.toLowerCase().includes(term));
   });
 }
+
+const day = 86_400_000, mostDeparted = 500;
+
+// at is the latest known time of a deletion.
+export const departedAt = (d: Departed): string => d.deleted ?? d.terminated ?? d.terminating ?? d.requested ?? "";
+
+// departedBy is the client that deleted a machine. Without its name, the cause may show that it was the machine's set.
+export const departedBy = (d: Departed): string => d.by ?? (d.owner && (d.cause === "ScaleDown" || d.cause === "Rollout") ? d.owner : d.cause === "Manual" ? "a client, not its set" : "unknown");
+
+// departedNow are the deleted machines after a change, the newest first: those of the last 24 hours, and at most 500. A
+// machine that exists is not deleted.
+export function departedNow(was: Departed[], got: Departed[], rows: Map<string, Row>): Departed[] {
+  if (!got.length && !was.some((d) => rows.has(d.uid))) return was;
+  const all = new Map([...was, ...got].map((d) => [d.uid, d]));
+  return [...all.values()].filter((d) => !rows.has(d.uid)).sort((a, b) => Date.parse(departedAt(b)) - Date.parse(departedAt(a)) || compare(a.name, b.name)).slice(0, mostDeparted);
+}
+
+// recent are the deleted machines of the last 24 hours.
+export const recent = (all: Departed[], now: number): Departed[] => all.filter((d) => Date.parse(departedAt(d)) > now - day);
+
+// matchesDeparted is the search among deleted machines.
+export const matchesDeparted = (d: Departed, text: string): boolean =>
+  text.toLowerCase().split(/\s+/).filter(Boolean).every((term) => {
+    const [key, value] = term.split(/:(.*)/s, 2) as [string, string | undefined];
+    const set = d.owner?.split("/")[1] ?? "";
+    switch (value !== undefined ? key : "") {
+      case "set": return set.toLowerCase() === value;
+      case "zone": case "type": case "namespace": return (d[key as "zone"] ?? "").toLowerCase() === value;
+      case "state": return value === "gone" || value === "deleted";
+    }
+    return [d.name, d.namespace, d.node, d.zone, d.type, set, d.cause, d.by, d.why, d.words].some((s) => s?.toLowerCase().includes(term));
+  });
+
+// departedOf are the deleted machines of a set, or of the sets of a deployment.
+export const departedOf = (all: Departed[], api: string, namespace: string, owners: string[]): Departed[] =>
+  all.filter((d) => d.api === api && d.namespace === namespace && !!d.owner && owners.includes(d.owner));
+
+// lastFleet is the address of the view of the fleet that was shown last, to which pages lead back.
+let lastFleet = "#/";
+export const fleetShown = (hash: string): void => { lastFleet = parseRoute(hash).page === "fleet" ? hash || "#/" : lastFleet; };
+export const backToFleet = (): string => lastFleet;
 
 export function valueOf(r: Row, by: Dimension, setOf: (r: Row) => string): string {
   switch (by) {
@@ -149,9 +196,26 @@ export function since(from: string, to: number): string {
 // ago is the same in words.
 export const ago = (from: string | undefined, to: number): string => (from && since(from, to) ? since(from, to) + " ago" : "");
 
-// until is a time that is ahead: its clock time here, and how long that is.
-export const until = (at: string | undefined, now: number): string =>
-  at && Date.parse(at) > 0 ? `${new Date(at).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit", day: "numeric", month: "short" })} (in ${since(new Date(now).toISOString(), Date.parse(at))})` : "";
+// until is a time that is ahead: its date and clock time in a time zone, else here, and how long that is.
+export const until = (at: string | undefined, now: number, zone?: string): string =>
+  at && Date.parse(at) > 0 ? `${clock(at, zone)} (in ${since(new Date(now).toISOString(), Date.parse(at))})` : "";
+
+function clock(at: string, zone?: string): string {
+  const o: Intl.DateTimeFormatOptions = { weekday: "short", hour: "2-digit", minute: "2-digit", day: "numeric", month: "short" };
+  try {
+    return new Date(at).toLocaleString([], zone ? { ...o, timeZone: zone } : o) + (zone ? " " + zone : "");
+  } catch { // a time zone that the browser does not know
+    return new Date(at).toLocaleString([], o);
+  }
+}
+
+// windows say when the limits of a budget end that apply now, and when others begin.
+export const windows = (limits: Limit[] | undefined, now: number): string[] =>
+  (limits ?? []).flatMap((l) => {
+    const about = l.nodes + (l.reasons?.length ? ` for ${l.reasons.join(", ")}` : "");
+    if (l.active) return l.ends ? [`${about} until ${until(l.ends, now, l.zone)}`] : [];
+    return l.begins ? [`${about} from ${until(l.begins, now, l.zone)} on`] : [];
+  });
 
 // waitsFor reports whether the machine of a row waits for a machine disruption budget, by what its controller has stored.
 export const waitsFor = (r: Row, budget: string): boolean =>
