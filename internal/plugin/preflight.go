@@ -112,7 +112,7 @@ func (p *preflighting) run(ctx context.Context) error {
 }
 
 func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string) (f preflight.Facts, err error) {
-	f.Served = survey.Served(p.serves)
+	f.Served = p.serves
 	var gaps []string
 	f.Definitions, f.Gaps = survey.Definitions(ctx, c.Control, api)
 	if err := p.askRights(ctx, c.Control, api, &f); err != nil {

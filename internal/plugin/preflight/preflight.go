@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/engine/explain"
+	supported "github.com/millwright-dev/millwright/internal/plugin/infrastructures"
 )
 
 // Facts has the facts about a cluster.
@@ -21,8 +22,8 @@ type Facts struct {
 	Objects     []Object
 	Definitions []Definition
 	Leases      []Lease
-	// Served has the infrastructures for which a controller runs, by the names that objects use: the kind of a provider spec, or
-	// the provider of a machine class.
+	// Served has infrastructures for which a controller runs, in addition to those of Millwright, by the names that objects use:
+	// the kind of a provider spec, or the provider of a machine class.
 	Served []string
 	// Lacks has the missing rights of the checked accounts. Asked means that the caller checked at least one account.
 	Lacks []Lack
@@ -235,8 +236,9 @@ func definitions(all []Definition) (out []Block) {
 
 // infrastructures returns a block for each infrastructure without a provider.
 func infrastructures(f Facts) []Block {
+	known := append(supported.Names(), f.Served...)
 	return grouped(f.Objects, func(o Object) []string {
-		if o.Infrastructure == "" || slices.ContainsFunc(f.Served, func(k string) bool { return strings.EqualFold(k, o.Infrastructure) }) {
+		if o.Infrastructure == "" || slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, o.Infrastructure) }) {
 			return nil
 		}
 		return []string{o.Infrastructure}

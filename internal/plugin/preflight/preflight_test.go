@@ -14,7 +14,6 @@ var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // sound returns the facts about a cluster with one healthy machine and no obstacle.
 func sound(changes ...func(*preflight.Facts)) preflight.Facts {
 	f := preflight.Facts{
-		Served: []string{"kubemark"},
 		Definitions: []preflight.Definition{
 			{Name: "machines.a", Present: true, Needed: true, Serves: []string{"v1"}, Wants: "v1"},
 			{Name: "deployments.a", Wants: "v1"},

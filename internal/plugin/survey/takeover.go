@@ -26,12 +26,8 @@ import (
 
 	"github.com/millwright-dev/millwright/config"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
-	"github.com/millwright-dev/millwright/internal/plugin/infrastructures"
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 )
-
-// Served returns the infrastructures for which a controller runs, by the names that objects use: those of Millwright, and others.
-func Served(others []string) []string { return append(infrastructures.Names(), others...) }
 
 // Definitions reads the CRDs of an API; an empty name means all APIs. gaps has a text about each CRD that could not
 // be read.

@@ -48,7 +48,8 @@ var rooms = []room{
 	{"internal/operator/verdict", []string{"github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils"}},
 	// What commands for people say and ask for.
 	{"internal/plugin/steer", []string{"./internal/engine", "k8s.io/utils"}},
-	{"internal/plugin/preflight", []string{"./internal/engine"}},
+	{"internal/plugin/infrastructures", nil},
+	{"internal/plugin/preflight", []string{"./internal/engine", "./internal/plugin/infrastructures"}},
 	{"internal/verify/checker", nil},
 	{"internal/verify/record", []string{"./internal/verify/checker", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"}},
 }
