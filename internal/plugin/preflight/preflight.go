@@ -44,6 +44,7 @@ var Providers = []string{
 	"VSphereMachineProviderSpec", "vsphere",
 	"KubevirtMachineProviderSpec", "KubeVirt",
 	"BareMetalMachineProviderSpec", "Metal3",
+	"Yandex", // only machine.sapcloud.io has a spec
 }
 
 // Object is one object of an API.
