@@ -24,6 +24,7 @@ type client struct {
 	addresses  vpc.AddressServiceClient
 
 	reads    kit.SharedReads
+	opened   *kit.Memo[string]   // the folder, once it was read
 	created  *kit.Memo[creation] // by the token of the machine
 	failed   *kit.Memo[int]      // the number of failed creations, by the token of the machine
 	leaving  *kit.Memo[struct{}] // instances whose deletion Compute Cloud has accepted, by ID
@@ -51,6 +52,7 @@ func newClient(p *Provider, secret map[string][]byte) (*client, error) {
 		instances:  compute.NewInstanceServiceClient(to(computeService)),
 		operations: operation.NewOperationServiceClient(to(operationService)),
 		addresses:  vpc.NewAddressServiceClient(to(vpcService)),
+		opened:     kit.NewMemo[string](clock, 100*365*aDay),
 		created:    kit.NewMemo[creation](clock, aDay), failed: kit.NewMemo[int](clock, aDay), leaving: kit.NewMemo[struct{}](clock, aWhile),
 		taken: kit.NewMemo[string](clock, aMoment), refusals: kit.NewMemo[error](clock, 2*aWhile),
 	}, nil
@@ -104,13 +106,17 @@ func uuid(digits string) string {
 	return digits[:8] + "-" + digits[8:12] + "-4" + digits[13:16] + "-8" + digits[17:20] + "-" + digits[20:32]
 }
 
-// Account implements [provider.Session]: the ID of the folder, which the secret names.
+// Account implements [provider.Session]: the ID of the folder, which the secret names. A listing proves that
+// the credentials open it.
 func (s *session) Account(ctx context.Context) (string, error) {
 	c, err := s.client(ctx)
 	if err != nil {
 		return "", err
 	}
-	return c.folder, nil
+	return c.opened.Get(ctx, "", func(ctx context.Context) (string, error) {
+		_, err := c.instances.List(ctx, &compute.ListInstancesRequest{FolderId: c.folder, PageSize: 1})
+		return c.folder, s.observe("open folder "+c.folder, err)
+	})
 }
 
 var _ provider.Session = &session{}

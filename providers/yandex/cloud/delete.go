@@ -55,6 +55,9 @@ func (s deleter) doomed(ctx context.Context, c *client, ref provider.Ref, given 
 	for _, i := range all {
 		labels := i.GetLabels()
 		own := ref.UID != "" && labels[uidLabel] == ref.UID && (ownership(s).inScope(labels) || ownership(s).unscoped())
+		if own {
+			c.created.Forget(s.machineToken(ref)) // it is visible
+		}
 		if own || isGiven(i.GetId()) {
 			seen[i.GetId()] = true
 			out = append(out, finder(s).toInstance(c, i))

@@ -116,6 +116,7 @@ func (s finder) find(ctx context.Context, c *client, ref provider.Ref) (v found,
 		}
 	}
 	if len(v.instances) > 0 {
+		c.created.Forget(s.machineToken(ref)) // it is visible
 		return v, nil
 	}
 	i, ok, err := creator(s).pending(ctx, c, ref)
