@@ -175,7 +175,7 @@ func verifies(public string, sum, signature []byte) bool {
 const keyNotice = "PLEASE DO NOT REMOVE THIS LINE! Yandex.Cloud SA Key ID <"
 
 // IssueKey creates a key of a service account, and returns the JSON that Yandex Cloud issues for it.
-func (s *store) IssueKey(account string) ([]byte, error) {
+func (c *Cloud) IssueKey(account string) ([]byte, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return nil, err
@@ -188,15 +188,15 @@ func (s *store) IssueKey(account string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := s.newID("aje")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := c.newID("aje")
 	shown := string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
-	for n, a := range s.options.Inventory.ServiceAccounts {
+	for n, a := range c.options.Inventory.ServiceAccounts {
 		if a.ID == account {
-			s.options.Inventory.ServiceAccounts[n].Keys = append(slices.Clone(a.Keys), Key{ID: id, Public: shown})
+			c.options.Inventory.ServiceAccounts[n].Keys = append(slices.Clone(a.Keys), Key{ID: id, Public: shown})
 			return json.Marshal(map[string]string{
-				"id": id, "service_account_id": account, "created_at": s.clock.Now().UTC().Format(time.RFC3339), "key_algorithm": "RSA_2048", "public_key": shown,
+				"id": id, "service_account_id": account, "created_at": c.clock.Now().UTC().Format(time.RFC3339), "key_algorithm": "RSA_2048", "public_key": shown,
 				"private_key": keyNotice + id + ">\n" + string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
 			})
 		}

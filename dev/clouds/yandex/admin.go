@@ -80,13 +80,13 @@ func (c *Cloud) Permit(account string, roles ...string) {
 	c.setAccount(account, func(a *ServiceAccount) { a.Roles = roles })
 }
 
-func (s *store) setAccount(id string, change func(*ServiceAccount)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for n, a := range s.options.Inventory.ServiceAccounts {
+func (c *Cloud) setAccount(id string, change func(*ServiceAccount)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, a := range c.options.Inventory.ServiceAccounts {
 		if a.ID == id {
 			change(&a)
-			s.options.Inventory.ServiceAccounts[n] = a
+			c.options.Inventory.ServiceAccounts[n] = a
 		}
 	}
 }

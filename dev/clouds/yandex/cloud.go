@@ -240,10 +240,10 @@ func (s *store) remember(in call, m proto.Message) {
 }
 
 // Received are the last permitted requests for an operation.
-func (s *store) Received(name string) []Received {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]Received{}, s.received[name]...)
+func (c *Cloud) Received(name string) []Received {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Received{}, c.received[name]...)
 }
 
 // newID returns a new ID in the form of Yandex Cloud: a prefix of three characters, and 17 letters and digits.

@@ -102,27 +102,27 @@ func (c *Cloud) Do(verb, on string) error {
 	return c.trouble(verb, i)
 }
 
-func (s *store) trouble(verb string, i instance) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *Cloud) trouble(verb string, i instance) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch verb {
 	case "interrupt":
 		if !i.preemptible() {
 			return fmt.Errorf("instance %s is not preemptible", i.ID)
 		}
-		s.wish(i.ID, wishStop)
+		c.wish(i.ID, wishStop)
 	case "terminate":
-		s.wish(i.ID, wishDelete)
+		c.wish(i.ID, wishDelete)
 	case "fail":
-		o := s.operations[i.Creation]
-		if o == nil || o.done(s.clock.Now()) {
+		o := c.operations[i.Creation]
+		if o == nil || o.done(c.clock.Now()) {
 			return fmt.Errorf("instance %s is not being created", i.ID)
 		}
 		o.failure = status.Convert(noCapacity())
-		s.disks.Update(i.Disk, func(d disk) disk { d.Stays = false; return d })
-		s.vanish(i.ID)
+		c.disks.Update(i.Disk, func(d disk) disk { d.Stays = false; return d })
+		c.vanish(i.ID)
 	case "stop", "start":
-		s.wish(i.ID, map[string]string{"stop": wishStop, "start": wishRun}[verb])
+		c.wish(i.ID, map[string]string{"stop": wishStop, "start": wishRun}[verb])
 	default:
 		return fmt.Errorf("there is no verb %q", verb)
 	}
@@ -134,15 +134,15 @@ func (s *store) vanish(id string) {
 	s.update(id, func(i *instance) { i.Wish, i.Since = wishDelete, s.clock.Now().Add(-s.options.Delete) })
 }
 
-func (s *store) unlabel(on string) error {
+func (c *Cloud) unlabel(on string) error {
 	id, key, _ := strings.Cut(on, "=")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, ok := s.instances.Get(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, ok := c.instances.Get(id)
 	if _, has := i.Labels[key]; !ok || !has {
 		return fmt.Errorf("there is no instance %q with a label %q: say instance=key", id, key)
 	}
-	s.update(id, func(i *instance) {
+	c.update(id, func(i *instance) {
 		i.Labels = maps.Clone(i.Labels)
 		delete(i.Labels, key)
 	})
