@@ -37,7 +37,7 @@ func (s *store) begin(in call, i instance, description string, took time.Duratio
 	return o
 }
 
-// known is the operation of a request with a known key; nil if there is none. The caller holds the lock.
+// known is the operation of a request with a known key; nil if the key is unknown. The caller holds the lock.
 func (s *store) known(in call) *pendingOperation {
 	if in.key == "" {
 		return nil

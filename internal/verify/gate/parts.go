@@ -27,7 +27,14 @@ var sharedSimulator = []string{
 
 // simulated are the rehearsed clouds, with the folders of their simulators in dev/clouds.
 var simulated = []struct{ cloud, simulator string }{
-	{"alicloud", "ecs"}, {"aws", "ec2"}, {"azure", "arm"}, {"gcp", "gce"}, {"kubevirt", "kubevirt"}, {"metal3", "metal3"}, {"openstack", "nova"}, {"vsphere", "vcenter"},
+	{"alicloud", "ecs"},
+	{"aws", "ec2"},
+	{"azure", "arm"},
+	{"gcp", "gce"},
+	{"kubevirt", "kubevirt"},
+	{"metal3", "metal3"},
+	{"openstack", "nova"},
+	{"vsphere", "vcenter"},
 	{"yandex", "yandex"},
 }
 

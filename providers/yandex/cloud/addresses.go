@@ -35,7 +35,7 @@ func (s creator) assignAddresses(ctx context.Context, c *client, ref provider.Re
 }
 
 // promise is an unused one of the wanted addresses that no other machine was promised a moment ago; empty if
-// there is none.
+// all are used or promised.
 func (s creator) promise(c *client, ref provider.Ref, wanted, unused []string) string {
 	token := s.machineToken(ref)
 	for _, address := range wanted {

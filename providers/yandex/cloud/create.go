@@ -175,8 +175,8 @@ func (s creator) requested(ref provider.Ref, in *compute.CreateInstanceRequest, 
 const readLag = 10 * time.Second
 
 // pending is the instance of ref that this process has requested, while no listing shows it; ok is false if
-// there is none, or it exists no longer. A failed instance is never visible. Another process learns of the
-// failure by repeating the request.
+// this process has requested no instance, or the instance no longer exists. A failed instance is never
+// visible. Another process learns of the failure by repeating the request.
 func (s creator) pending(ctx context.Context, c *client, ref provider.Ref) (i provider.Instance, ok bool, err error) {
 	token := s.machineToken(ref)
 	made, known := c.created.Recall(token)

@@ -71,7 +71,7 @@ func readKey(raw []byte) (accountKey, error) {
 	return key, nil
 }
 
-// parsePrivate parses an RSA key in PKCS #8 or PKCS #1 format; nil if it is none.
+// parsePrivate parses an RSA key in PKCS #8 or PKCS #1 format; nil for anything else.
 func parsePrivate(der []byte) *rsa.PrivateKey {
 	if parsed, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		key, _ := parsed.(*rsa.PrivateKey)

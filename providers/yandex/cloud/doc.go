@@ -5,6 +5,6 @@
 // with a known idempotency key returns the operation of the first request with that key.
 //
 // The package calls the services by the generated code of the vendor's API (go-genproto), without the
-// vendor's SDK on top of it: that sends a random idempotency key in each call and connects once for each
-// credential, and the SDK's packages for all other services would be linked.
+// vendor's SDK on top of it: that connects once for each credential, and the SDK's packages for all other
+// services would be linked.
 package cloud
