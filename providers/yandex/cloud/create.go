@@ -124,7 +124,7 @@ func (s creator) requestKey(c *client, ref provider.Ref, attempt int) string {
 
 // refused is the error of a refused request. A resource that does not exist is a fault of the spec.
 func (s creator) refused(err error) error {
-	if missing, ok := missingResource(err); ok {
+	if missing := missingResource(err); missing != nil {
 		return missing
 	}
 	return s.observe("create an instance", err)

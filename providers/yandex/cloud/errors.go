@@ -169,14 +169,16 @@ func fieldOf(message string) string {
 }
 
 // missingResource is an error of the spec, if the answer to a creation says that something in the spec does
-// not exist.
-func missingResource(err error) (error, bool) {
-	if _, classified := errors.AsType[*provider.Error](err); classified {
-		return nil, false
+// not exist; nil otherwise.
+func missingResource(err error) *provider.Error {
+	if _, classified := errors.AsType[*provider.Error](err); classified || status.Code(err) != codes.NotFound {
+		return nil
 	}
 	st := status.Convert(err)
-	field := fieldOf(st.Message())
-	return provider.InvalidField(field, "create an instance: %s: %s", st.Code(), st.Message()), st.Code() == codes.NotFound && field != ""
+	if field := fieldOf(st.Message()); field != "" {
+		return provider.InvalidField(field, "create an instance: %s: %s", st.Code(), st.Message())
+	}
+	return nil
 }
 
 // faultOf is a classified error.

@@ -132,10 +132,13 @@ func (s finder) matches(i *compute.Instance, ref provider.Ref) bool {
 	labels := i.GetLabels()
 	uid := labels[uidLabel]
 	own, named := uid == ref.UID && uid != "", uid == "" && ref.Name != "" && i.GetName() == ref.Name
-	if !ownership(s).inScope(labels) && !(ownership(s).unscoped() && (own || named)) {
-		return false
+	switch {
+	case ownership(s).inScope(labels):
+		return own || named || i.GetId() == idOf(ref.ProviderID)
+	case ownership(s).unscoped():
+		return own || named
 	}
-	return own || named || i.GetId() == idOf(ref.ProviderID)
+	return false
 }
 
 // List implements [provider.Session].

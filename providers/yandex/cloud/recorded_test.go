@@ -15,27 +15,27 @@ import (
 // differences are the intended differences.
 var differences = []recordtest.Difference{
 	{
-		How: recordtest.Adds, Key: `^instance labels\.millwright\.dev/machine-`, Always: true,
+		API: provider.Gardener, How: recordtest.Adds, Key: `^instance labels\.millwright\.dev/machine-`, Always: true,
 		What: "labels of the machine", Original: "writes the labels of the spec",
 		Here: "also writes the machine's UID, namespace and role", Why: "Millwright finds an instance by the UID of its machine. Another machine may have the same name later",
 	},
 	{
-		How: recordtest.Adds, Key: `^instance labels\.kubernetes-io-cluster-c1$`, Has: `"labels":null|"spec":\{[^}]*\}`, Lacks: `kubernetes-io-cluster-`,
+		API: provider.Gardener, How: recordtest.Adds, Key: `^instance labels\.kubernetes-io-cluster-c1$`, Has: `"labels":null|"spec":\{[^}]*\}`, Lacks: `kubernetes-io-cluster-`,
 		What: "no label of a cluster", Original: "writes none, and lists no instances of the class",
 		Here: "writes the cluster's name", Why: "an instance without a label could not be collected",
 	},
 	{
-		How: recordtest.Omits, Key: `^instance labels\.millwright\.dev/owner$`,
+		API: provider.Gardener, How: recordtest.Omits, Key: `^instance labels\.millwright\.dev/owner$`,
 		What: "a label of the spec that begins with `millwright.dev/`", Original: "writes it",
 		Here: "ignores it", Why: "Millwright finds instances by these labels",
 	},
 	{
-		How: recordtest.Empties, Key: `^instance metadata\.user-data$`,
+		API: provider.Gardener, How: recordtest.Empties, Key: `^instance metadata\.user-data$`,
 		What: "empty user data", Original: "writes an empty value",
 		Here: "omits it", Why: "Compute Cloud treats both alike",
 	},
 	{
-		How: recordtest.Adds, Key: `^instance networkSettings\.type$`, Has: `SOFTWARE_ACCELERATED`,
+		API: provider.Gardener, How: recordtest.Adds, Key: `^instance networkSettings\.type$`, Has: `SOFTWARE_ACCELERATED`,
 		What: "`networkType: SOFTWARE_ACCELERATED`", Original: "has no such field",
 		Here: "requests a software-accelerated network", Why: "it is a field of the fork",
 	},

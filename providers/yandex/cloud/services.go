@@ -72,19 +72,15 @@ func (s *services) list(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, all := &endpoint.ListApiEndpointsRequest{}, map[string]string{}
-	for {
-		page, err := endpoint.NewApiEndpointServiceClient(conn).List(ctx, in)
-		if err != nil {
-			return nil, classify("ask "+s.endpoint+" for the endpoints of services", err)
-		}
-		for _, e := range page.GetEndpoints() {
-			all[e.GetId()] = e.GetAddress()
-		}
-		if in.PageToken = page.GetNextPageToken(); in.PageToken == "" {
-			return all, nil
-		}
+	answer, err := endpoint.NewApiEndpointServiceClient(conn).List(ctx, &endpoint.ListApiEndpointsRequest{})
+	if err != nil {
+		return nil, classify("ask "+s.endpoint+" for the endpoints of services", err)
 	}
+	all := map[string]string{}
+	for _, e := range answer.GetEndpoints() {
+		all[e.GetId()] = e.GetAddress()
+	}
+	return all, nil
 }
 
 // unused is how long a connection without an answer is kept.
