@@ -179,3 +179,17 @@ func TestUserData(t *testing.T) {
 		}
 	}
 }
+
+// TestStrangers: a simulator that accepts any name also accepts the keys and folders of other manifests, until all are revoked.
+func TestStrangers(t *testing.T) {
+	w, class := newWorld(t, func(o *yandex.Options) { o.AcceptAny = true }), newWorld(t).class("c1")
+	class.Credentials["folderID"] = []byte("b1gelsewhere00000001")
+	s := w.open(t, with(class, "fd8example0000000001", "fd8other000000000001"))
+	if i := w.created(t, s, refOf("worker-1")); i.State != provider.Running || w.Instances()[0].Account != "b1gelsewhere00000001" {
+		t.Errorf("%+v", i)
+	}
+	w.Revoke()
+	if _, err := s.Find(t.Context(), refOf("worker-1")); provider.KindOf(err) != provider.Denied {
+		t.Errorf("after the revocation: %v", err)
+	}
+}

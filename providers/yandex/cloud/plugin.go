@@ -26,6 +26,6 @@ func Plugin() serve.Plugin {
 	}
 }
 
-// limits leave room for other clients of the folder, which has a quota of operations in progress; if it is
-// exhausted, the limit adapts.
-var limits = decorate.Limits{PerSecond: 10, Burst: 50, Writes: &decorate.Limits{PerSecond: 3, Burst: 15}}
+// limits leave room for other clients of the cloud. Yandex Cloud limits the operations in progress in a
+// folder, and documents no rate of calls; if it throttles, the limit adapts.
+var limits = decorate.Limits{PerSecond: 20, Burst: 60}
