@@ -43,6 +43,10 @@ var exhaustions = []struct {
 // noCapacity are words of other codes for a zone without capacity.
 var noCapacity = regexp.MustCompile(`(?i)not enough (resources|capacity)|insufficient (resources|capacity)|out of capacity`)
 
+// occupied are words of other codes for a name or an address that something else has. A host name is unique
+// in a network, which folders can share.
+var occupied = regexp.MustCompile(`(?i)already (exists|in use|used)`)
+
 func reactTo(code codes.Code, message string) reaction {
 	if code == codes.ResourceExhausted {
 		for _, e := range exhaustions {
@@ -52,8 +56,11 @@ func reactTo(code codes.Code, message string) reaction {
 		}
 		return reaction{provider.Exhausted, provider.ScopeType}
 	}
-	if noCapacity.MatchString(message) {
+	switch {
+	case noCapacity.MatchString(message):
 		return reaction{provider.Exhausted, provider.ScopeType}
+	case occupied.MatchString(message):
+		return reaction{kind: provider.Conflict}
 	}
 	if r, ok := reactions[code]; ok {
 		return r

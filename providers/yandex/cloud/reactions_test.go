@@ -29,6 +29,7 @@ func TestReactions(t *testing.T) {
 		{codes.ResourceExhausted, "a text that is not known", provider.Exhausted, provider.ScopeType},
 		{codes.FailedPrecondition, "Not enough resources to start the instance", provider.Exhausted, provider.ScopeType},
 		{codes.FailedPrecondition, "Instance is in another state", provider.Conflict, ""},
+		{codes.InvalidArgument, "Hostname worker-1 is already in use", provider.Conflict, ""},
 		{codes.Aborted, "", provider.Conflict, ""},
 		{codes.AlreadyExists, "Instance with name a already exists", provider.Conflict, ""},
 		{codes.Unauthenticated, "The token is invalid", provider.Denied, ""},
