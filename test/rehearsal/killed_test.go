@@ -79,6 +79,10 @@ var scarce = map[string]scarcity{
 		verbs: []string{"exhaust?on=ds1"}, restock: []string{"restock?on=ds1"},
 		fallback: map[string]string{openShiftAPI: `{"workspace": {"datastore": "/dc1/datastore/ds2"}}`, gardenerAPI: `{"datastore": "ds2"}`},
 	},
+	"yandex": {
+		verbs: []string{"exhaust?on=ru-central1-a/standard-v3"}, restock: []string{"restock?on=ru-central1-a/standard-v3"}, lag: "10s",
+		fallback: map[string]string{gardenerAPI: `{"zoneID": "ru-central1-b", "networkInterfaceSpecs": [{"subnetID": "e2lexample0000000001"}]}`},
+	},
 }
 
 // The APIs, as in the objects.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,8 +41,8 @@ func (s *story) samples() (all []*unstructured.Unstructured) {
 		s.t.Fatal(err)
 	}
 	documents := [][]byte{issued}
-	for _, file := range []string{"openshift-machineset.yaml", "gardener-machineset.yaml"} {
-		raw, err := examples.FS.ReadFile(path.Join(s.cloud, file))
+	for _, file := range (fleet.CloudOptions{Provider: s.cloud}).Samples() {
+		raw, err := examples.FS.ReadFile(file)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -59,6 +59,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.secured.hand(tls.Server(conn, &tls.Config{
 		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1", "h2"}, // only clients of gRPC offer nothing but HTTP/2
 		GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if h.ServerName != "" {
 				host = h.ServerName

@@ -189,6 +189,9 @@ func (s *cloudSession) scale(ctx context.Context, machines map[string]int) error
 		if err := s.fleet.Client.List(ctx, sets); err != nil {
 			return fmt.Errorf("list the sets of %s: %w", api.Name, err)
 		}
+		if len(sets.Items) == 0 && machines[api.Name] == 0 { // the cloud has no sample of this API
+			continue
+		}
 		if len(sets.Items) != 1 {
 			return fmt.Errorf("%s has %d sets, want the one of the samples", api.Name, len(sets.Items))
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,16 +18,30 @@ import (
 	"github.com/millwright-dev/millwright/examples"
 )
 
-// SampleMachines is the number of machines of the samples, in both APIs
+// Samples are the files of the samples in [examples.FS], one for each API. A
+// cloud without a spec for an API has none for it.
+func (o CloudOptions) Samples() (files []string) {
+	for _, file := range []string{"openshift-machineset.yaml", "gardener-machineset.yaml"} {
+		if o.simulated() {
+			file = path.Join(o.provider(), file)
+		}
+		if _, err := fs.Stat(examples.FS, file); err == nil {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// SampleMachines is the number of machines of the samples, in all APIs
 // together. There are fewer virtual machines, because they need more resources.
 func (o CloudOptions) SampleMachines() int {
 	if o.provider() == Libvirt {
-		return 2
+		return len(o.Samples())
 	}
-	return 6
+	return 3 * len(o.Samples())
 }
 
-// ApplySamples creates the sample machine sets of both APIs. It does not change
+// ApplySamples creates the sample machine sets of the APIs. It does not change
 // existing ones.
 func (f *Fleet) ApplySamples(ctx context.Context) error {
 	// The simulated cloud itself issues some objects, for example keys.
@@ -37,10 +52,7 @@ func (f *Fleet) ApplySamples(ctx context.Context) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("apply the objects of the cloud: %w", err)
 	}
-	for _, file := range []string{"openshift-machineset.yaml", "gardener-machineset.yaml"} {
-		if f.options.Cloud.simulated() {
-			file = path.Join(f.options.Cloud.provider(), file)
-		}
+	for _, file := range f.options.Cloud.Samples() {
 		raw, err := examples.FS.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("read example: %w", err)

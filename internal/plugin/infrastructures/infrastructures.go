@@ -31,6 +31,7 @@ var All = []Infrastructure{
 		Provider: "libvirt", Gardener: Type{"libvirt.machine.millwright.dev/v1alpha1", "MachineProviderConfig"},
 	},
 	{Name: "openstack", OpenShift: Type{"machine.openshift.io/v1alpha1", "OpenstackProviderSpec"}, Provider: "OpenStack"},
+	{Name: "yandex", Provider: "Yandex"},
 	{Name: "vsphere", OpenShift: Type{"machine.openshift.io/v1beta1", "VSphereMachineProviderSpec"}, Provider: "vsphere"},
 	{Name: "kubevirt", OpenShift: Type{"kubevirtproviderconfig.openshift.io/v1alpha1", "KubevirtMachineProviderSpec"}, Provider: "KubeVirt"},
 	{

@@ -12,7 +12,7 @@ var programs = []string{
 	"**", "!docs/", "!*.md", "!*_test.go", "!internal/verify/", "!test/", "!adapters/", "!examples/", "!tools/", "!.ci/", "!.golangci.yml",
 	"!hack/gate/", "!hack/bump/", "!hack/site/", "!hack/fuzz", "!hack/libvirt", "!hack/openstack", "!hack/quickstart", "!dev/clouds/", "!dev/node/", "!dev/kube-rbac-proxy/",
 	"!providers/alicloud/cloud/", "!providers/aws/cloud/", "!providers/azure/cloud/", "!providers/gcp/cloud/", "!providers/kubevirt/cloud/", "!providers/libvirt/cloud/",
-	"!providers/metal3/cloud/", "!providers/openstack/cloud/", "!providers/vsphere/cloud/", "!provider/remote/",
+	"!providers/metal3/cloud/", "!providers/openstack/cloud/", "!providers/vsphere/cloud/", "!providers/yandex/cloud/", "!provider/remote/",
 }
 
 func with(patterns []string, more ...string) []string {
@@ -22,12 +22,20 @@ func with(patterns []string, more ...string) []string {
 // sharedSimulator are the inputs that all clouds' simulators share.
 var sharedSimulator = []string{
 	"dev/clouds/", "!dev/clouds/ecs/", "!dev/clouds/ec2/", "!dev/clouds/arm/", "!dev/clouds/gce/", "!dev/clouds/kubevirt/", "!dev/clouds/metal3/", "!dev/clouds/nova/",
-	"!dev/clouds/vcenter/", "!dev/clouds/libvirt/",
+	"!dev/clouds/vcenter/", "!dev/clouds/libvirt/", "!dev/clouds/yandex/",
 }
 
 // simulated are the rehearsed clouds, with the folders of their simulators in dev/clouds.
 var simulated = []struct{ cloud, simulator string }{
-	{"alicloud", "ecs"}, {"aws", "ec2"}, {"azure", "arm"}, {"gcp", "gce"}, {"kubevirt", "kubevirt"}, {"metal3", "metal3"}, {"openstack", "nova"}, {"vsphere", "vcenter"},
+	{"alicloud", "ecs"},
+	{"aws", "ec2"},
+	{"azure", "arm"},
+	{"gcp", "gce"},
+	{"kubevirt", "kubevirt"},
+	{"metal3", "metal3"},
+	{"openstack", "nova"},
+	{"vsphere", "vcenter"},
+	{"yandex", "yandex"},
 }
 
 // Parts are those of the gate of this repository, the quick ones first. files are the tracked ones, fuzzed the folders of packages with fuzz targets.

@@ -1,0 +1,161 @@
+package yandex
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// Administered is a cloud with its administration: keys can be revoked and issued, and instances planted.
+type Administered struct{ *Cloud }
+
+var (
+	_ double.Lender  = Administered{}
+	_ double.Planter = Administered{}
+)
+
+// revoked are the revoked keys.
+type revoked struct {
+	keys []revokedKey
+	// strangers: accounts and keys that are not in the inventory are refused.
+	strangers bool
+}
+
+type revokedKey struct {
+	account string
+	keys    []Key
+}
+
+// sample is the text of the key, and the folder, in the samples.
+type sample struct{ key, folder string }
+
+// StandFor sets the key in the samples, so that [Administered.Issue] can return its replacement.
+func (c Administered) StandFor(key []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sample = sample{string(key), c.options.Inventory.Folders[0]}
+}
+
+// Revoke implements [double.Lender]: the keys of the sample's folder become invalid, and so do all tokens.
+func (c Administered) Revoke() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	accounts := c.options.Inventory.ServiceAccounts
+	for n, a := range accounts {
+		if a.Folder == c.options.Inventory.Folders[0] {
+			c.revoked.keys = append(c.revoked.keys, revokedKey{a.ID, a.Keys})
+			accounts[n].Keys = nil
+		}
+	}
+	c.revoked.strangers = true
+}
+
+// Restore implements [double.Lender].
+func (c Administered) Restore() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, was := range c.revoked.keys {
+		for n, a := range c.options.Inventory.ServiceAccounts {
+			if a.ID == was.account {
+				c.options.Inventory.ServiceAccounts[n].Keys = append(slices.Clone(a.Keys), was.keys...)
+			}
+		}
+	}
+	c.revoked = revoked{}
+}
+
+// RevokeKeys revokes the keys of a service account.
+func (c *Cloud) RevokeKeys(account string) {
+	c.setAccount(account, func(a *ServiceAccount) { a.Keys = nil })
+}
+
+// Permit sets the roles of a service account; without arguments, it may call everything.
+func (c *Cloud) Permit(account string, roles ...string) {
+	c.setAccount(account, func(a *ServiceAccount) { a.Roles = roles })
+}
+
+func (c *Cloud) setAccount(id string, change func(*ServiceAccount)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, a := range c.options.Inventory.ServiceAccounts {
+		if a.ID == id {
+			change(&a)
+			c.options.Inventory.ServiceAccounts[n] = a
+		}
+	}
+}
+
+// The folder and service account for names of accounts.
+const (
+	otherFolder  = "b1gexample0000000002"
+	otherAccount = "ajeexample0000000002"
+)
+
+// Issue implements [double.Lender]. All other accounts are the same folder: in this simulator folders differ
+// only by their instances.
+func (c Administered) Issue(account string) (map[string]string, error) {
+	c.mu.Lock()
+	was, accounts := c.sample, c.options.Inventory.ServiceAccounts
+	if was.key == "" || len(accounts) == 0 {
+		c.mu.Unlock()
+		return nil, errors.New("no key of a service account stands in the samples")
+	}
+	of, folder := accounts[0].ID, was.folder
+	if account != "" {
+		of, folder = otherAccount, otherFolder
+		if !slices.ContainsFunc(accounts, func(a ServiceAccount) bool { return a.ID == of }) {
+			c.options.Inventory.ServiceAccounts = append(slices.Clone(accounts), ServiceAccount{ID: of, Folder: folder})
+		}
+	}
+	c.mu.Unlock()
+	key, err := c.IssueKey(of)
+	return map[string]string{was.key: string(key), was.folder: folder}, err
+}
+
+// PlantLike implements [double.Planter].
+func (c Administered) PlantLike(id string, rename func(string) string) error {
+	i, ok := c.instances.Get(id)
+	if !ok {
+		return fmt.Errorf("there is no instance %q", id)
+	}
+	request := proto.CloneOf(i.Request)
+	request.Name, request.Hostname, request.Labels = rename(request.GetName()), rename(request.GetHostname()), double.Renamed(i.Labels, rename)
+	for _, n := range request.GetNetworkInterfaceSpecs() {
+		if nat := n.GetPrimaryV4AddressSpec().GetOneToOneNatSpec(); nat != nil {
+			nat.Address = ""
+		}
+	}
+	_, err := c.Plant(request)
+	return err
+}
+
+// ForgetTokens revokes all issued tokens, but no key.
+func (c Administered) ForgetTokens() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.tokens)
+}
+
+// ForgetKeys forgets all idempotency keys.
+func (c Administered) ForgetKeys() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.keys)
+}
+
+// FailInternally fails the creation of an instance for a reason of the cloud's own.
+func (c Administered) FailInternally(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, _ := c.instances.Get(id)
+	if o := c.operations[i.Creation]; o != nil {
+		o.failure = status.New(codes.Internal, "Internal error")
+		c.vanish(id)
+	}
+}
