@@ -24,6 +24,8 @@ type bench struct {
 	pristine provider.Class
 	// requests counts the requests to reboot.
 	requests int
+	// refused counts the creations of the check that the infrastructure refused as exhausted.
+	refused int
 }
 
 // check returns a Check for a function that works on a bench.
@@ -87,6 +89,7 @@ func want() provider.Want {
 // want is the input of every creation of the bench.
 func (b *bench) want() provider.Want {
 	w := want()
+	w.Attempt = b.refused
 	if b.UserData != nil {
 		w.UserData = bytes.Clone(b.UserData)
 	}

@@ -134,6 +134,7 @@ func checkChoiceExhausted(ctx context.Context, b *bench, all []provider.Choice) 
 	if _, err := b.choose(ctx, ref, all[0]); provider.KindOf(err) != provider.Exhausted {
 		return fmt.Errorf("an exhausted choice comes out as %w", orNone(err))
 	}
+	b.refused++
 	if err := b.holdsNoInstance(); err != nil {
 		return fmt.Errorf("after an exhausted choice: %w", err)
 	}

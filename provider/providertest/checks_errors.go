@@ -45,6 +45,9 @@ func kindOn(v Verb, f Fault) func(context.Context, *bench) error {
 		if err == nil && empty {
 			return fmt.Errorf("%s during %s comes out as nothing there", f.Kind, v)
 		}
+		if v == Create && f.Kind == provider.Exhausted {
+			b.refused++
+		}
 		if err := b.tick(ctx); err != nil {
 			return err
 		}
