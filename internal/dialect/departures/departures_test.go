@@ -47,6 +47,10 @@ func TestOf(t *testing.T) {
 		if d := departures.Of(m, nil); d.Cause != "Remediation" || d.Why != "node n was deleted" || d.Zone != "" {
 			t.Errorf("%T: %+v", m, d)
 		}
+		m.SetAnnotations(map[string]string{"millwright.dev/moved-to": "machine.sapcloud.io/blue/x"})
+		if d := departures.Of(m, n).Words(); d != "kubectl machine migrate requested the deletion: its instance was moved to machine machine.sapcloud.io/blue/x" {
+			t.Errorf("%T: %s", m, d)
+		}
 	}
 	if d := departures.Of(&corev1.Pod{}, nil); d != (postmortem.Departure{}) {
 		t.Errorf("a pod: %+v", d)

@@ -33,6 +33,9 @@ func Of(m client.Object, n *corev1.Node) (d postmortem.Departure) {
 	if why := m.GetAnnotations()[dialect.DeletedBecauseAnnotation]; why != "" {
 		d.Cause, d.By, d.Why, d.Source = v1alpha1.ReasonRemediation, "machine controller", why, "annotation "+dialect.DeletedBecauseAnnotation
 	}
+	if v.MovedTo != "" {
+		d.Cause, d.By, d.Why, d.Source = v1alpha1.ReasonManual, "kubectl machine migrate", "its instance was moved to machine "+v.MovedTo, "annotation "+dialect.MovedToAnnotation
+	}
 	d.Zone, d.Type = apis.Place(m, n)
 	if n != nil {
 		d.Joined = n.CreationTimestamp.Time

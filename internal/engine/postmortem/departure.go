@@ -88,7 +88,7 @@ func (d Departure) Words() string {
 	case v1alpha1.ReasonManual:
 		switch {
 		case d.By != "":
-			return d.By + " requested the deletion"
+			return d.By + " requested the deletion" + why
 		case d.Owner == "":
 			return "a client requested the deletion; its name is not stored"
 		}
