@@ -17,7 +17,10 @@ const (
 	machines  = "machine.openshift.io"
 	blocks    = "admission asks who may block the deletion of an owner, where OwnerReferencesPermissionEnforcement is on, as in OpenShift"
 	applied   = "a server-side apply that creates an object is asked about create by the authorizer, and logged as a patch"
-	elsewhere = "tests do not wait for that, or provoke it on smaller stages: "
+	// controlPlane also runs with the role of the original, which is smaller than that of config/control-plane-machine-set.
+	controlPlane = "control-plane-machine-set-operator"
+	inPlace      = "the role of the original does not allow it, and the program does without: "
+	elsewhere    = "tests do not wait for that, or provoke it on smaller stages: "
 )
 
 // Unseen are rights that no request of these tests shows the need of.
@@ -42,5 +45,8 @@ var Denied = []Excuse{
 	{Account: "machine-controller", Verb: "list", Resource: "secrets", Why: "where it is allowed, the controller looks for finalizers of secrets that a class dropped while no process watched (decision 28)"},
 	{Verb: "create", Resource: "secrets", Why: "the machine controller asks, in a dry run, whether it is kept from writing secrets of kube-system other than bootstrap tokens"},
 	{Account: "machine-api-controllers", Verb: "list", Resource: "certificatesigningrequests", Why: "kubelets are let in by another component there (decision 28)"},
+	{Account: controlPlane, Verb: "watch", Group: "coordination.k8s.io", Resource: "leases", Why: inPlace + "it reads the lease at intervals"},
+	{Account: controlPlane, Verb: "get", Group: "config.openshift.io", Resource: "dnses", Why: inPlace + "it fills in no defaults that need the cluster's DNS"},
+	{Account: controlPlane, Verb: "create", Group: "events.k8s.io", Resource: "events", Why: inPlace + "it records no event about its lease"},
 	{Account: "machine-api-controllers", Verb: "get", Group: admission, Why: "the service CA tells whom to trust there"},
 }
