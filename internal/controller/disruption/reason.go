@@ -3,7 +3,6 @@ package disruption
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,15 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	gardener "github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/disruption"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
-
-// revision is the annotation of sets and deployments of both APIs with the number of their template.
-const revision = gardener.AnnotationKeyRevision
 
 // reason returns the cause of a disruption. The owners of the machine are read only if the machine itself does not show, or record,
 // the cause.
@@ -63,7 +58,7 @@ func (f *fleet[M]) owner(ctx context.Context, m client.Object, deleted time.Time
 	if err := f.siblings(ctx, set, deleted, &o); err != nil {
 		return o, err
 	}
-	o.State, err = f.superseded(ctx, set)
+	o.State, err = f.state(ctx, set)
 	return o, err
 }
 
@@ -74,32 +69,21 @@ func (f *fleet[M]) siblings(ctx context.Context, set *unstructured.Unstructured,
 		return fmt.Errorf("list the machines of %s: %w", set.GetName(), err)
 	}
 	for s := range dialect.Items[M](list) {
-		if s.GetDeletionTimestamp() != nil {
-			continue
-		}
-		o.Active++
-		o.Successor = o.Successor || !s.GetCreationTimestamp().Time.Before(deleted)
+		o.Count(s, deleted)
 	}
 	return nil
 }
 
-// superseded returns the state of a set by its deployment, if it has one.
-func (f *fleet[M]) superseded(ctx context.Context, set *unstructured.Unstructured) (disruption.OwnerState, error) {
+// state returns the state of a set by its deployment, if it has one.
+func (f *fleet[M]) state(ctx context.Context, set *unstructured.Unstructured) (disruption.OwnerState, error) {
 	deployment, owned, err := f.ownerOf(ctx, set)
 	switch {
 	case err != nil:
 		return disruption.OwnerUnknown, err
-	case !owned:
-		return disruption.OwnerCurrent, nil
-	case deployment == nil || deployment.GetDeletionTimestamp() != nil:
-		return disruption.OwnerLeaving, nil
+	case deployment == nil: // a nil pointer in an interface would not be nil
+		return disruption.StateOf(set, owned, nil), nil
 	}
-	mine, _ := strconv.ParseInt(set.GetAnnotations()[revision], 10, 64)
-	latest, _ := strconv.ParseInt(deployment.GetAnnotations()[revision], 10, 64)
-	if mine < latest {
-		return disruption.OwnerSuperseded, nil
-	}
-	return disruption.OwnerCurrent, nil
+	return disruption.StateOf(set, owned, deployment), nil
 }
 
 // ownerOf reads the controller of an object: nil if it does not exist any more. Owned is false if the object has none.

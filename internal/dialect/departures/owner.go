@@ -1,13 +1,9 @@
 package departures
 
 import (
-	"strconv"
-	"time"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/disruption"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
@@ -39,36 +35,17 @@ func FromFamily(d postmortem.Departure, f Family) postmortem.Departure {
 }
 
 func (f Family) owner(d postmortem.Departure) (o disruption.Owner) {
-	switch {
-	case d.Owner == "":
+	if d.Owner == "" {
 		return disruption.Owner{State: disruption.OwnerNone}
-	case f.Set == nil || f.Set.GetDeletionTimestamp() != nil:
+	}
+	if f.Set == nil {
 		return disruption.Owner{State: disruption.OwnerLeaving}
 	}
-	o.State = disruption.OwnerCurrent
-	if metav1.GetControllerOfNoCopy(f.Set) != nil {
-		switch {
-		case f.Deployment == nil || f.Deployment.GetDeletionTimestamp() != nil:
-			o.State = disruption.OwnerLeaving
-		case revision(f.Set) < revision(f.Deployment):
-			o.State = disruption.OwnerSuperseded
-		}
-	}
+	o.State = disruption.StateOf(f.Set, metav1.GetControllerOfNoCopy(f.Set) != nil, f.Deployment)
 	api, _ := apis.Of(d.API)
 	o.Wanted = api.Sets.View(f.Set).Replicas
 	for _, m := range f.Machines {
-		if m.GetDeletionTimestamp() == nil {
-			o.Active++
-			o.Successor = o.Successor || !created(m).Before(d.Requested)
-		}
+		o.Count(m, d.Requested)
 	}
 	return o
-}
-
-func created(o client.Object) time.Time { return o.GetCreationTimestamp().Time }
-
-// revision is the number of the template of a set or a deployment; both APIs have the annotation of Kubernetes.
-func revision(o client.Object) int64 {
-	n, _ := strconv.ParseInt(o.GetAnnotations()[v1alpha1.AnnotationKeyRevision], 10, 64)
-	return n
 }

@@ -1,6 +1,11 @@
 package disruption
 
 import (
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/millwright-dev/millwright/api/millwright/v1alpha1"
 )
 
@@ -43,6 +48,38 @@ const (
 	// OwnerCurrent: it keeps its machines.
 	OwnerCurrent OwnerState = "Current"
 )
+
+// revision is the annotation of sets and deployments of both APIs with the number of their template.
+const revision = "deployment.kubernetes.io/revision"
+
+// StateOf returns the state of a set; nil: it does not exist. deployed says that a deployment controls it; a nil deployment does
+// not exist.
+func StateOf(set metav1.Object, deployed bool, deployment metav1.Object) OwnerState {
+	switch {
+	case set == nil || set.GetDeletionTimestamp() != nil:
+		return OwnerLeaving
+	case !deployed:
+		return OwnerCurrent
+	case deployment == nil || deployment.GetDeletionTimestamp() != nil:
+		return OwnerLeaving
+	case number(set) < number(deployment):
+		return OwnerSuperseded
+	}
+	return OwnerCurrent
+}
+
+func number(o metav1.Object) int64 {
+	n, _ := strconv.ParseInt(o.GetAnnotations()[revision], 10, 64)
+	return n
+}
+
+// Count adds a machine of the set to the facts about a machine that was deleted at that time.
+func (o *Owner) Count(machine metav1.Object, deleted time.Time) {
+	if machine.GetDeletionTimestamp() == nil {
+		o.Active++
+		o.Successor = o.Successor || !machine.GetCreationTimestamp().Time.Before(deleted)
+	}
+}
 
 // ReasonOf returns the cause of a disruption; empty if it cannot be known. For an unknown cause all limits hold. The present state
 // of the machine precedes the recorded cause, and the recorded cause precedes the present state of the owners.

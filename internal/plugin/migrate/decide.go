@@ -8,7 +8,8 @@ package migrate
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // Action is one write, or a wait.
@@ -188,7 +189,7 @@ func Obstacles(s State) (out []string) {
 		switch {
 		case p.Source.Unfit != "":
 			out = append(out, fmt.Sprintf("machine %s %s", p.Name, p.Source.Unfit))
-		case p.Target != nil && tail(p.Target.ProviderID) != tail(p.Source.ProviderID):
+		case p.Target != nil && provider.Tail(p.Target.ProviderID) != provider.Tail(p.Source.ProviderID):
 			out = append(out, fmt.Sprintf("the other API has a machine %s with another instance", p.Name))
 		}
 	}
@@ -197,5 +198,3 @@ func Obstacles(s State) (out []string) {
 	}
 	return out
 }
-
-func tail(providerID string) string { return providerID[strings.LastIndex(providerID, "/")+1:] }

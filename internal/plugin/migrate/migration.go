@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -222,11 +223,11 @@ func (g *Migration) perform(ctx context.Context, s snapshot, step Step) error {
 	case HoldSource:
 		return g.patch(ctx, s.source, func(o client.Object) { g.from.hold(o, true) })
 	case MarkSource:
-		return g.patch(ctx, both[0], func(o client.Object) { mark(o, movedTo(g.to, o)) })
+		return g.patch(ctx, both[0], func(o client.Object) { dialect.SetAnnotation(o, millwright.MovedTo, movedTo(g.to, o)) })
 	case CreateMachine:
 		return g.client.Create(ctx, successor(s.pool, g.to, both[0], s.views[step.Machine], s.target))
 	case UnmarkTarget:
-		return g.patch(ctx, both[1], func(o client.Object) { mark(o, "") })
+		return g.patch(ctx, both[1], func(o client.Object) { dialect.SetAnnotation(o, millwright.MovedTo, "") })
 	case DeleteSource:
 		return g.delete(ctx, both[0])
 	case ReleaseTarget:
@@ -235,18 +236,6 @@ func (g *Migration) perform(ctx context.Context, s snapshot, step Step) error {
 		return g.delete(ctx, s.source)
 	}
 	return nil
-}
-
-func mark(o client.Object, value string) {
-	annotations := map[string]string{}
-	for k, v := range o.GetAnnotations() {
-		annotations[k] = v
-	}
-	delete(annotations, millwright.MovedTo)
-	if value != "" {
-		annotations[millwright.MovedTo] = value
-	}
-	o.SetAnnotations(annotations)
 }
 
 // patch changes an object that was read, and fails if another program has changed it since.

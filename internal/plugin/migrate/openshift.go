@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/plugin/infrastructures"
 )
@@ -127,15 +128,11 @@ func (openshift) held(o client.Object) bool {
 }
 
 func (openshift) hold(o client.Object, on bool) {
-	annotations := maps.Clone(o.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	delete(annotations, millwright.ScaleUpDisabled)
+	value := ""
 	if on {
-		annotations[millwright.ScaleUpDisabled] = "true"
+		value = "true"
 	}
-	o.SetAnnotations(annotations)
+	dialect.SetAnnotation(o, millwright.ScaleUpDisabled, value)
 }
 
 func (openshift) counts(o client.Object) (wanted, ready int32) {
