@@ -196,12 +196,12 @@ func (c *crash) watchForTwins(t *testing.T) (seen func() checker.Run) {
 	var run checker.Run
 	var watch record.Watch
 	look := func(ctx context.Context) (changed bool, err error) {
-		now := time.Now()
-		sights, err := c.sights(ctx, slices.Collect(maps.Values(clusters)), now)
+		began := time.Now()
+		sights, err := c.sights(ctx, slices.Collect(maps.Values(clusters)))
 		if err != nil {
 			return false, fmt.Errorf("look for machines with several instances: %w", err)
 		}
-		more := watch.Look(now, now, sights)
+		more := watch.Look(began, time.Now(), sights)
 		run.Events = append(run.Events, more...)
 		return len(more) > 0, nil
 	}

@@ -46,12 +46,12 @@ func (w truth) atRest(ctx context.Context, clusters []string, wanted int) (missi
 		return "", err
 	}
 	var seen record.Watch
-	now := time.Now()
-	sights, err := w.sights(ctx, clusters, now)
+	began := time.Now()
+	sights, err := w.sights(ctx, clusters)
 	if err != nil {
 		return "", err
 	}
-	events = append(events, seen.Look(now, now, sights)...)
+	events = append(events, seen.Look(began, time.Now(), sights)...)
 	instances := map[string]int{}
 	for _, s := range sights {
 		instances[s.Cluster]++
@@ -70,13 +70,15 @@ func (w truth) atRest(ctx context.Context, clusters []string, wanted int) (missi
 	return checker.Wrong(checker.Run{Events: events}, checker.Rest), nil
 }
 
-// sights returns the present instances of these clusters.
-func (w truth) sights(ctx context.Context, clusters []string, now time.Time) (all []record.Sight, err error) {
+// sights returns the present instances of these clusters. The list shows no times, and may take seconds on a busy machine: an instance
+// was accepted, and the request to end it, at some moment before the list ended.
+func (w truth) sights(ctx context.Context, clusters []string) (all []record.Sight, err error) {
 	for _, cluster := range clusters {
 		instances, err := w.console.Instances(ctx, cluster)
 		if err != nil {
 			return nil, err
 		}
+		now := time.Now()
 		for _, i := range instances {
 			s := record.Sight{ID: i.ID, Cluster: cluster, UID: i.UID, Machine: i.Name, Made: now}
 			if i.State == provider.Stopping {
