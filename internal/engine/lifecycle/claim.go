@@ -214,12 +214,12 @@ func taken(q input) *Decision {
 	s := q.w.Instances.Foreign[0]
 	err := provider.Errorf(provider.Conflict, "instance %s has the name of this machine and belongs to %s: no other is created while it exists",
 		s.ID, s.owner())
-	if q.overdue() {
+	if q.creating().passed() {
 		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: err.Error()}
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonTaken, Stage: q.struggling(err), Err: err, Message: err.Error(),
-		After: q.sooner(q.p.Delays.after(err, q.w.Retry.Failures)),
+		After: q.creating().atMost(q.p.Delays.after(err, q.w.Retry.Failures)),
 	}
 }
 
@@ -255,7 +255,7 @@ func unanswered(q input) *Decision {
 		return nil
 	}
 	d := &Decision{
-		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(u.Err), Err: u.Err, After: q.sooner(u.again()),
+		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(u.Err), Err: u.Err, After: q.creating().atMost(u.again()),
 		Message: "the infrastructure may have created the instance without an answer; the controller looks for it before it asks again",
 	}
 	if u.Err != nil {

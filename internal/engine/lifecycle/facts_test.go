@@ -100,6 +100,10 @@ func stage(s lifecycle.Stage, since time.Duration) machineEdit {
 	return func(m *lifecycle.Machine) { m.Stage, m.StageSince = s, now.Add(-since) }
 }
 
+func requested(ago time.Duration) machineEdit {
+	return func(m *lifecycle.Machine) { m.Recorded.Requests = lifecycle.Requests{{Number: 1, At: now.Add(-ago)}} }
+}
+
 func aged(age time.Duration) machineEdit {
 	return func(m *lifecycle.Machine) { m.Created = now.Add(-age) }
 }

@@ -116,7 +116,7 @@ func lookupFailed(q input) *Decision {
 		}
 	}
 	d.Message = text(d.Err)
-	if q.w.Session.Err == nil && q.overdue() {
+	if q.w.Session.Err == nil && q.joining().passed() && !q.w.Node.ready() {
 		d.Step, d.Reason, d.Stage = Fail, ReasonCreateTimeout, StageFailed
 		return d
 	}
@@ -144,15 +144,15 @@ func givenUp(q input) *Decision {
 	case unknown: // it is unknown whether its node has joined
 	case q.p.Join.InvalidFails && provider.KindOf(err) == provider.Invalid, q.p.Join.MissingFails && (!left || final(err)):
 		return &Decision{Step: Fail, Reason: ReasonGivenUp, Stage: StageFailed, Err: err, Message: message, Args: args}
-	case q.overdue():
+	case q.creating().passed():
 		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: message, Args: args}
 	}
-	d := &Decision{Step: Await, Reason: ReasonGivenUp, Stage: StageCrashing, Err: err, Message: message, Args: args, After: q.untilOverdue()}
+	d := &Decision{Step: Await, Reason: ReasonGivenUp, Stage: StageCrashing, Err: err, Message: message, Args: args, After: q.creating().wait()}
 	switch i := q.w.Instances.Of(q.m.Recorded.ProviderID); {
 	case unknown:
-		d.After = q.sooner(max(q.p.Delays.Transient, FirstDelay))
+		d.After = q.creating().atMost(max(q.p.Delays.Transient, FirstDelay))
 	case i != nil:
-		d.After = q.sooner(max(q.p.Delays.after(err, 0), Poll(q.now.Sub(i.Created))))
+		d.After = q.creating().atMost(max(q.p.Delays.after(err, 0), Poll(q.now.Sub(i.Created))))
 	}
 	return d
 }
@@ -194,7 +194,7 @@ func retryPending(q input) *Decision {
 	if r.Step == Create && q.p.Join.InvalidFails && provider.KindOf(r.Err) == provider.Invalid {
 		return &Decision{Step: Fail, Reason: ReasonCreateFailed, Stage: StageFailed, Err: r.Err, Message: r.Err.Error()}
 	}
-	if q.overdue() {
+	if q.creating().passed() && !q.w.Node.ready() {
 		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: r.Err, Message: r.Err.Error()}
 	}
 	wait := q.p.Delays.after(r.Err, r.Failures) - q.now.Sub(r.At)
@@ -203,7 +203,7 @@ func retryPending(q input) *Decision {
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonRetry, Stage: q.struggling(r.Err), Err: r.Err,
-		Message: r.Err.Error(), After: q.sooner(wait),
+		Message: r.Err.Error(), After: q.creating().atMost(wait),
 	}
 }
 
@@ -233,13 +233,13 @@ func pending(q input) *Decision {
 	if i == nil || i.State != provider.Pending || q.m.HadNode() || Healthy(q.w.Node.Object, q.p) {
 		return nil
 	}
-	if q.overdue() {
+	if q.joining().passed() {
 		return q.joinTimeout()
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonPending, Stage: StageCreating,
 		Message: "the infrastructure is working on the instance",
-		After:   q.sooner(Poll(q.now.Sub(i.Created))),
+		After:   q.joining().atMost(Poll(q.now.Sub(i.Created))),
 	}
 }
 
@@ -327,11 +327,11 @@ func notJoined(q input) *Decision {
 	if q.w.Node.Object != nil || q.m.Stage == StageLost {
 		return nil
 	}
-	if q.overdue() {
+	if q.joining().passed() {
 		return q.joinTimeout()
 	}
 	d := &Decision{
-		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
+		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.joining().wait(),
 		Message: "the instance runs; its node has not joined yet",
 	}
 	if err := unseen(q); err != nil {
@@ -339,7 +339,7 @@ func notJoined(q input) *Decision {
 	}
 	if i := q.w.Instances.Of(q.m.Recorded.ProviderID); i != nil && len(i.Addresses) == 0 {
 		// Its node may be found by an address that is not known yet.
-		d.After = q.sooner(Poll(q.now.Sub(i.Created)))
+		d.After = q.joining().atMost(Poll(q.now.Sub(i.Created)))
 	}
 	return d
 }
@@ -356,11 +356,11 @@ func notYetHealthy(q input) *Decision {
 	if q.p.Join.LinkedIsRunning || q.m.HadNode() || holdup(q.w.Node.Object, q.p) == "" {
 		return nil
 	}
-	if q.overdue() {
+	if q.joining().passed() {
 		return q.joinTimeout()
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
+		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.joining().wait(),
 		Message: "the node joined, but does not count as healthy yet: " + holdup(q.w.Node.Object, q.p),
 	}
 }
@@ -400,25 +400,6 @@ func (q input) losing(s Stage) *Decision {
 		Message: fmt.Sprintf("the machine was not healthy for %v minutes; conditions of its node: %s", q.p.Health.Timeout.Minutes(), told),
 		Args:    Args{Conditions: told, Timeout: q.p.Health.Timeout},
 	}
-}
-
-func (q input) overdue() bool {
-	return q.p.Join.Timeout > 0 && q.left(q.m.Created, q.p.Join.Timeout) < 0
-}
-
-func (q input) untilOverdue() time.Duration {
-	if q.p.Join.Timeout == 0 {
-		return 0
-	}
-	return max(q.left(q.m.Created, q.p.Join.Timeout), 0) + time.Second
-}
-
-// sooner limits a wait by the time at which the machine is overdue.
-func (q input) sooner(wait time.Duration) time.Duration {
-	if u := q.untilOverdue(); u > 0 && u < wait {
-		return u
-	}
-	return wait
 }
 
 // joinTimeout fails a machine whose node did not join in time; not while it is unknown whether it did.

@@ -61,6 +61,42 @@ func TestLiveBrisk(t *testing.T) {
 			},
 		},
 		{
+			name:   "gardener 2.3 step 2: status error after the creation timeout, a minute after the instance was requested",
+			reason: "the instance may exist, and its node may be joining: it has the whole timeout",
+			policy: brisk, m: fresh(aged(overdue), requested(time.Minute)), w: world(blind(errDenied)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonLookupFailed, Stage: lifecycle.StageCrashing,
+				Message: "credentials are not valid", Err: errDenied, After: 3 * time.Minute,
+			},
+		},
+		{
+			name:   "gardener 2.3 step 2: status error after the creation timeout, and the instance was requested as long ago",
+			reason: "no node joined in the whole timeout of the instance",
+			policy: brisk, m: fresh(aged(2*overdue), requested(overdue)), w: world(blind(errDenied)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Fail, Reason: lifecycle.ReasonCreateTimeout, Stage: lifecycle.StageFailed,
+				Message: "credentials are not valid", Err: errDenied,
+			},
+		},
+		{
+			name:   "gardener 2.3 step 2: status error after the creation timeout, with a ready node",
+			reason: "the instance runs, although the infrastructure does not answer",
+			policy: brisk, m: fresh(aged(overdue)), w: world(blind(errDenied), joined(node(corev1.ConditionTrue))),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonLookupFailed, Stage: lifecycle.StageCrashing,
+				Message: "credentials are not valid", Err: errDenied, After: 3 * time.Minute,
+			},
+		},
+		{
+			name:   "gardener 2.3 step 6: creation failed, after the creation timeout, with a ready node",
+			reason: "the instance of a request whose reply was lost runs",
+			policy: brisk, m: fresh(aged(overdue)), w: world(failedAt(lifecycle.Create, errExhausted, 0, 1), joined(node(corev1.ConditionTrue))),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonRetry, Stage: lifecycle.StageCrashing,
+				Message: "no capacity in zone a", Err: errExhausted, After: 10 * time.Minute,
+			},
+		},
+		{
 			name:   "gardener 2.3 step 2: not found, provider ID empty",
 			reason: "the infrastructure was asked and has nothing: create",
 			policy: brisk, m: fresh(), w: world(),
@@ -176,8 +212,26 @@ func TestLiveBrisk(t *testing.T) {
 		},
 		{
 			name:   "gardener 2.4 step 4: no node past the creation timeout",
-			reason: "counted from the object's creation, with the wording that clients know",
+			reason: "counted from the object's creation if the instance was requested at once, with the wording that clients know",
 			policy: brisk, m: machine(aged(overdue)), w: world(having(instance(provider.Running))),
+			want: lifecycle.Decision{
+				Step: lifecycle.Fail, Reason: lifecycle.ReasonJoinTimeout, Stage: lifecycle.StageFailed,
+				Message: "Machine m-1 failed to join the cluster in 20 minutes.",
+			},
+		},
+		{
+			name:   "gardener 2.4 step 4: pending past the creation timeout, a minute after the instance was requested",
+			reason: "the machine waited long for its controller or for capacity: its instance gets the whole time to join",
+			policy: brisk, m: machine(aged(overdue), requested(time.Minute)), w: world(having(instance(provider.Running))),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: lifecycle.StageJoining,
+				Message: "the instance runs; its node has not joined yet", After: 19*time.Minute + time.Second,
+			},
+		},
+		{
+			name:   "gardener 2.4 step 4: no node in the whole time after the request",
+			reason: "a request later than the creation moves the limit once, and does not remove it",
+			policy: brisk, m: machine(aged(2*overdue), requested(overdue)), w: world(having(instance(provider.Running))),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonJoinTimeout, Stage: lifecycle.StageFailed,
 				Message: "Machine m-1 failed to join the cluster in 20 minutes.",

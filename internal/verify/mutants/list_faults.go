@@ -14,7 +14,7 @@ var faultMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/fault-at-once", File: "live.go", Func: "givenUp",
-		From: "case q.overdue():",
+		From: "case q.creating().passed():",
 		To:   "case true:",
 		Like: givenUpWorlds, Note: "a set of machine.sapcloud.io requests one instance after the other where there is no capacity, and the autoscaler does not look elsewhere",
 	},
@@ -101,5 +101,29 @@ var faultMutants = []Mutant{
 		From:  "i.Fault = redactFault(i.Fault, s.credentials)",
 		To:    "return i",
 		Finds: "TestDiscreetFault", Note: "a password that the infrastructure repeats is written to objects",
+	},
+	{
+		ID: "lifecycle/join-limit-from-creation", File: "join_limit.go", Func: "input.joining",
+		From: "since = open.At",
+		To:   "_ = open.At",
+		Note: "a machine that waited long for a controller or for capacity fails as soon as its instance is created",
+	},
+	{
+		ID: "lifecycle/lookup-fails-young-request", File: "live.go", Func: "lookupFailed",
+		From: "q.joining().passed()",
+		To:   "q.creating().passed()",
+		Note: "a machine fails while the infrastructure does not answer, although its instance was just requested and may join",
+	},
+	{
+		ID: "lifecycle/lookup-fails-ready-node", File: "live.go", Func: "lookupFailed",
+		From: " && !q.w.Node.ready()",
+		To:   "",
+		Note: "a machine whose node is ready fails because the infrastructure does not answer",
+	},
+	{
+		ID: "lifecycle/creation-fails-ready-node", File: "live.go", Func: "retryPending",
+		From: " && !q.w.Node.ready()",
+		To:   "",
+		Note: "a machine whose node is ready fails because its creation reported an error",
 	},
 }

@@ -177,10 +177,11 @@ type account struct {
 
 var errTooMany = errors.New("too many requests")
 
-// over is the error of a call beyond the limit; nil: the call is within the limit.
+// over is the error of a call beyond the limit; nil: the call is within the limit. A process that always crashes restarts at once here, and
+// would exceed any limit with the first lookups of each start; a kubelet delays such restarts.
 func (s cloudModel) over() error {
 	l, a, now := s.w.profile.cloud.Limit, &s.w.refusals.account, s.w.now
-	if l == (cloud.Limit{}) {
+	if l == (cloud.Limit{}) || s.w.profile.permanent == crashing {
 		return nil
 	}
 	if now.Before(a.soldOut) {

@@ -111,11 +111,12 @@ func (w *World) known(i *cloud.Machine) bool {
 	return m != nil && w.of(m).view(m).Recorded.ProviderID == i.ProviderID()
 }
 
-// lost reports whether the machine of i was lost, or was deleted after a restore from a backup: the restored machine may not
-// have known i, or may have had no finalizer.
+// lost reports whether the machine of i was lost, or lost its status during its deletion, or was deleted after a restore from a backup:
+// the restored machine may not have known i, or may have had no finalizer.
 func (w *World) lost(i *cloud.Machine) bool {
 	back := w.profile.recreates || w.backups.restored > 0
-	return !w.losses.since[w.uidOf(i)].IsZero() || back && w.machineOf(w.uidOf(i)) == nil
+	uid := w.uidOf(i)
+	return !w.losses.since[uid].IsZero() || w.losses.statuses[uid] || back && w.machineOf(uid) == nil
 }
 
 // marked reports whether a machine has marked the node as its own. A foreign finalizer is no such mark.
