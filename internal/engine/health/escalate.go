@@ -76,7 +76,7 @@ func (q *input) since(begun time.Time, format, trouble string) trial {
 func (q *input) ailing() (began time.Time) {
 	for _, have := range q.t.Node.Conditions {
 		if len(q.timeouts(have)) > 0 {
-			began = sooner(began, have.Since)
+			began = sooner(began, q.onset(have))
 		}
 	}
 	return began

@@ -175,15 +175,19 @@ func ailing(q *input) (Verdict, bool) {
 func (q *input) sickness(have NodeCondition, timeout time.Duration) (v Verdict, left time.Duration) {
 	v = Verdict{State: Unhealthy, Message: fmt.Sprintf("%s has been %s for more than %s", have.Type, have.Status, timeout)}
 	if have.Status != unknown {
-		v.Began = have.Since
+		v.Began = q.onset(have)
 		v.Announced = timeout <= 0 && have.Type != ready
 		v.Reclaimed = v.Announced && have.Type == string(interruption.Terminating) && have.Status == string(corev1.ConditionTrue)
 	}
 	if v.Announced {
 		return v, -1
 	}
-	return v, q.left(have.Since, timeout)
+	return v, q.left(q.onset(have), timeout)
 }
+
+// onset returns when the machine began to have the condition. A new machine may find the node of an earlier instance under its name, whose
+// condition says nothing about the time before the machine.
+func (q *input) onset(have NodeCondition) time.Time { return latest(have.Since, q.t.Created) }
 
 // ready and unknown are a type and a status of node conditions.
 const (

@@ -50,6 +50,10 @@ func unlinkedFor(created, updated time.Duration) func(*Target) {
 	}
 }
 
+func newMachine(age time.Duration) func(*Target) {
+	return func(t *Target) { t.Created, t.Updated = ago(age), ago(age) }
+}
+
 func isFailed(t *Target)   { t.Failed = true }
 func isDeleting(t *Target) { t.Deleting = true }
 func isMarked(t *Target)   { t.Marked = true }
@@ -107,6 +111,8 @@ func TestRowsOfOpenShiftTargets(t *testing.T) {
 		{"a clock that is an hour behind wrote the status: no machine is without a node for longer than it exists", readyCheck(), linked(unlinkedFor(time.Minute, time.Hour)), Starting, in(9*time.Minute + time.Second)},
 		{"C10: and not for ever", readyCheck(), linked(unlinkedFor(31*time.Minute, time.Second)), Unhealthy, time.Time{}},
 		{"row 5: for longer than durations can be added up", readyCheck(startup(math.MaxInt64)), linked(unlinkedFor(time.Hour, time.Hour)), Starting, in(math.MaxInt64/3 - time.Hour + time.Second)},
+		{"a new machine on the node of an earlier instance: its condition counts from the creation of the machine", readyCheck(), linked(shows("Ready", "Unknown", time.Hour), newMachine(time.Minute)), Suspect, in(4*time.Minute + time.Second)},
+		{"a new machine on the node of an earlier instance, for longer than the timeout", readyCheck(), linked(shows("Ready", "Unknown", time.Hour), newMachine(5*time.Minute+1)), Unhealthy, time.Time{}},
 		{"row 6: nodeRef set, Node missing ⇒ remediate immediately", readyCheck(), linked(nodeGone), Unhealthy, time.Time{}},
 		{"row 7: condition of that type exists, status equal, lastTransitionTime + timeout < now ⇒ remediate", readyCheck(), linked(shows("Ready", "False", 5*time.Minute+1)), Unhealthy, time.Time{}},
 		{"row 7: entries are OR-ed", readyCheck(other("Disk", "True", time.Minute)), linked(shows("Disk", "True", 2*time.Minute)), Unhealthy, time.Time{}},

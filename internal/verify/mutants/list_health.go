@@ -40,6 +40,12 @@ var healthMutants = []Mutant{
 		Note: "a number of machines that equals the share for a storm is no storm",
 	},
 	{
+		ID: "health/condition-before-machine", File: "evaluate.go", Func: "input.onset",
+		From: "latest(have.Since, q.t.Created)",
+		To:   "have.Since",
+		Note: "a new machine whose node has the name of an earlier, unhealthy node is replaced at once",
+	},
+	{
 		ID: "health/unknown-announces", File: "evaluate.go", Func: "input.sickness",
 		From: "if have.Status != unknown {",
 		To:   "if true {",

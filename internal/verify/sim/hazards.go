@@ -244,9 +244,6 @@ func (r hazardEffects) removeStatus() {
 		}
 	})
 	w.judge.RequestForgotten(string(m.GetUID()))
-	if m.GetDeletionTimestamp() != nil {
-		w.losses.statuses[string(m.GetUID())] = true
-	}
 	w.does("REMOVES the status of machine %s", m.GetName())
 	leads := slices.DeleteFunc(w.leading(), func(p *process) bool { return p.role != machineRole || p.adapter != w.adapter })
 	if p, ok := pick(w, leads); ok && w.chance(70) {

@@ -80,9 +80,9 @@ func (w *World) nodeActions() (out []func()) {
 			out = append(out, func() { w.report(n, w.readyStatus(k)) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
-		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i) || w.judge.Hurried(w.uidOf(i))):
+		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && cloudController{w}.deletes(i, n):
 			out = append(out, func() {
-				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
+				w.tracef("cloud controller", "deletes node %s, whose instance does not exist", n.Name)
 				w.must("delete a node", w.target.Delete(n, client.DeleteOptions{}))
 			})
 		case n != nil && w.alive(k) && slices.ContainsFunc(n.Spec.Taints, critical):
@@ -111,12 +111,27 @@ func (w *World) known(i *cloud.Machine) bool {
 	return m != nil && w.of(m).view(m).Recorded.ProviderID == i.ProviderID()
 }
 
-// lost reports whether the machine of i was lost, or lost its status during its deletion, or was deleted after a restore from a backup:
-// the restored machine may not have known i, or may have had no finalizer.
+// cloudController is the cloud controller manager. It leaves nodes to the machine controllers as long as these know them.
+type cloudController struct{ w *World }
+
+// deletes reports whether the node n of an instance that does not exist is deleted now: no machine will delete it, or a new instance
+// needs its name to join.
+func (c cloudController) deletes(i *cloud.Machine, n *corev1.Node) bool {
+	w := c.w
+	if !w.known(i) && (!marked(n) || w.lost(i) || w.judge.Hurried(w.uidOf(i))) {
+		return true
+	}
+	return slices.ContainsFunc(w.cloud.Existing(""), func(i *cloud.Machine) bool {
+		k := w.kubelet(i)
+		return i.Host == n.Name && w.alive(k) && !k.joined && !k.never && !w.mayRegister(k)
+	})
+}
+
+// lost reports whether the machine of i was lost, or was deleted after a restore from a backup: the restored machine may not
+// have known i, or may have had no finalizer.
 func (w *World) lost(i *cloud.Machine) bool {
 	back := w.profile.recreates || w.backups.restored > 0
-	uid := w.uidOf(i)
-	return !w.losses.since[uid].IsZero() || w.losses.statuses[uid] || back && w.machineOf(uid) == nil
+	return !w.losses.since[w.uidOf(i)].IsZero() || back && w.machineOf(w.uidOf(i)) == nil
 }
 
 // marked reports whether a machine has marked the node as its own. A foreign finalizer is no such mark.

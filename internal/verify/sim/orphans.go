@@ -127,8 +127,6 @@ func runNodes(p *process) {
 type losses struct {
 	// since is the time at which the object with the UID was lost.
 	since map[string]time.Time
-	// statuses are the UIDs of machines whose status was removed during their deletion: they do not know their node.
-	statuses map[string]bool
 	// secondInstances are the IDs of second instances that other clients created for machines. untaggedInstances are the IDs of
 	// instances without a machine's UID.
 	secondInstances, untaggedInstances map[string]bool
@@ -137,7 +135,7 @@ type losses struct {
 }
 
 func newLosses() losses {
-	return losses{since: map[string]time.Time{}, statuses: map[string]bool{}, secondInstances: map[string]bool{}, untaggedInstances: map[string]bool{}}
+	return losses{since: map[string]time.Time{}, secondInstances: map[string]bool{}, untaggedInstances: map[string]bool{}}
 }
 
 // stepTrouble causes one trouble.

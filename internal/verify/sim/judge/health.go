@@ -203,7 +203,11 @@ func symptoms(c *check, t target) (out []symptom) {
 			if t.sick != nil {
 				timeout = t.sick
 			}
-			out = append(out, symptom{what: string(have.Type) + "=" + string(have.Status), from: have.LastTransitionTime.Time, timeout: *timeout})
+			from := have.LastTransitionTime.Time
+			if born := t.GetCreationTimestamp().Time; born.After(from) {
+				from = born // the node of an earlier instance may have the name
+			}
+			out = append(out, symptom{what: string(have.Type) + "=" + string(have.Status), from: from, timeout: *timeout})
 		}
 	}
 	return out
