@@ -27,11 +27,15 @@ func budgets[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager
 	if err != nil {
 		return nil, fmt.Errorf("connect to disruption budgets: %w", err)
 	}
+	server, err := a.machine.prometheus.Client()
+	if err != nil {
+		return nil, err
+	}
 	if a.disruptions == nil {
 		a.disruptions = disruption.NewMetrics(run.Metrics)
 	}
 	return disruption.New(disruption.Options[M]{
 		Budgets: a.term(lens.API()).Guarded(c), Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock,
-		Dialect: lens, Namespace: a.flags.NamespaceOf(lens.API()), Metrics: a.disruptions,
+		Dialect: lens, Namespace: a.flags.NamespaceOf(lens.API()), Metrics: a.disruptions, Prometheus: server,
 	}), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/millwright-dev/millwright/internal/controller/disruption"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
@@ -20,6 +21,7 @@ type machineFlags struct {
 	approve     bool
 	hooks       time.Duration
 	orphans     orphanFlags
+	prometheus  disruption.Server
 	set         *pflag.FlagSet
 }
 
@@ -42,6 +44,7 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&m.approve, "approve-csrs", true, "approve certificate requests of the machines' kubelets; by default only if machine.openshift.io is served")
 	fs.DurationVar(&m.hooks, "hook-report-after", time.Hour, "time after which a lifecycle hook that blocks the deletion of a machine of machine.openshift.io is reported with its owner; 0 for never")
 	m.orphans.add(fs)
+	m.prometheus.Add(fs)
 }
 
 // patience has the names of the flags with timeouts.
@@ -58,6 +61,9 @@ func (m *machineFlags) check() error {
 		if d, err := m.set.GetDuration(name); err != nil || d < 0 {
 			faults = append(faults, errors.Join(err, fmt.Errorf("--%s: must not be negative, is %s", name, d)))
 		}
+	}
+	if _, err := m.prometheus.Client(); err != nil {
+		faults = append(faults, err)
 	}
 	if n := m.defaults.MaxEvictRetries; n < 0 {
 		faults = append(faults, fmt.Errorf("--machine-max-evict-retries: must not be negative, is %d", n))

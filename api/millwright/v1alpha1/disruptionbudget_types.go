@@ -117,6 +117,15 @@ type Budget struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
+
+	// Query is a query in PromQL. The limit applies only while the query returns at least one sample, for example while an alert
+	// fires: ALERTS{alertstate="firing", severity="critical"}. The machine controllers send it to the server of their flag
+	// --prometheus-url. Without an answer of that server, the limit applies.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Query string `json:"query,omitempty"`
 }
 
 // DisruptionReason is the cause of a disruption.
@@ -173,6 +182,13 @@ type MachineDisruptionBudgetStatus struct {
 	// +listMapKey=reason
 	Reasons []ReasonStatus `json:"reasons,omitempty"`
 
+	// Queries have the last answers of the Prometheus server to the queries of the limits.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=query
+	Queries []QueryStatus `json:"queries,omitempty"`
+
 	// Disruptions are the permits: the machines that are disrupted now. A controller writes a permit before it begins, and
 	// removes it when the disruption is over. To take back the permit of a machine whose controller no longer runs, remove its
 	// entry.
@@ -205,6 +221,20 @@ type ObservedMachines struct {
 	Machines int32 `json:"machines"`
 	// At is when the controller counted them. A number that is an hour old no longer counts.
 	At metav1.Time `json:"at"`
+}
+
+// QueryStatus is the last answer to a query.
+type QueryStatus struct {
+	// Query is the query.
+	Query string `json:"query"`
+	// Samples says whether the query returned samples: limits with the query apply.
+	Samples bool `json:"samples"`
+	// At is when a controller asked the server. An answer that is two minutes old no longer counts, and the limits apply.
+	At metav1.Time `json:"at"`
+	// Error says why the server has not answered; then the limits apply.
+	//
+	// +optional
+	Error string `json:"error,omitempty"`
 }
 
 // ReasonStatus is what a budget allows for one cause.

@@ -173,13 +173,15 @@ func (f *fleet[M]) exists(ctx context.Context, d v1alpha1.Disruption) (exists, l
 	return false, false, client.IgnoreNotFound(err)
 }
 
-// refresh writes the status of a budget if its spec or the number of machines has changed.
+// refresh writes the status of a budget if its spec, the number of machines or the answer to a query has changed, or the answer is old.
 func (l *Ledger[M]) refresh(ctx context.Context, now time.Time, name string) {
 	var b v1alpha1.MachineDisruptionBudget
 	if err := l.budgets.client.Get(ctx, client.ObjectKey{Name: name}, &b); err != nil {
 		return
 	}
-	parsed, after := disruption.Parse(&b, time.LoadLocation), b.DeepCopy()
+	after := b.DeepCopy()
+	l.queries.observe(after, now)
+	parsed := disruption.Parse(after, time.LoadLocation)
 	if err := l.fleet.observe(ctx, after, parsed); err != nil {
 		return
 	}

@@ -31,6 +31,8 @@ type Options[M client.Object] struct {
 	Namespace string
 	// Metrics may be nil.
 	Metrics *Metrics
+	// Prometheus evaluates the queries of budgets; nil: limits with a query always apply.
+	Prometheus Prometheus
 }
 
 // Ledger has the permits for the machines of one API.
@@ -38,6 +40,7 @@ type Ledger[M client.Object] struct {
 	mu      sync.Mutex
 	clock   clock.PassiveClock
 	budgets *store
+	queries *queries
 	fleet   *fleet[M]
 	held    *holders
 	// waiting are the machines that were refused.
@@ -50,7 +53,7 @@ type Ledger[M client.Object] struct {
 // New returns a ledger.
 func New[M client.Object](o Options[M]) *Ledger[M] {
 	return &Ledger[M]{
-		clock: o.Clock, budgets: &store{client: o.Budgets, clock: o.Clock}, fleet: &fleet[M]{Options: o, counts: map[string]count{}},
+		clock: o.Clock, budgets: &store{client: o.Budgets, clock: o.Clock}, queries: newQueries(o.Prometheus), fleet: &fleet[M]{Options: o, counts: map[string]count{}},
 		held: &holders{all: map[types.UID]bool{}}, waiting: map[types.UID]waiter{},
 	}
 }
@@ -144,8 +147,9 @@ func (l *Ledger[M]) take(ctx context.Context, b *v1alpha1.MachineDisruptionBudge
 				return answer, false, err
 			}
 		}
-		now := l.clock.Now()
-		parsed, after := disruption.Parse(b, time.LoadLocation), b.DeepCopy()
+		now, after := l.clock.Now(), b.DeepCopy()
+		l.queries.observe(after, now)
+		parsed := disruption.Parse(after, time.LoadLocation)
 		if err := l.fleet.observe(ctx, after, parsed); err != nil {
 			return answer, false, err
 		}

@@ -32,8 +32,19 @@ type Budget struct {
 type limit struct {
 	nodes   amount
 	reasons []Reason
-	// window says when the limit applies; nil: always.
+	// window and query say when the limit applies; nil: always.
 	window *window
+	query  *query
+}
+
+// active reports whether the limit applies now, and until when; zero: that is unknown.
+func (l *limit) active(now time.Time) (ends time.Time, active bool) {
+	if l.window != nil {
+		if ends = l.window.ends(now); ends.IsZero() {
+			return ends, false
+		}
+	}
+	return ends, l.query.applies(now)
 }
 
 // amount is a number of machines, or a percentage of them.
@@ -72,7 +83,7 @@ type Zones func(name string) (*time.Location, error)
 // longestWindow bounds the duration of a window.
 const longestWindow = 366 * 24 * time.Hour
 
-// Parse reads a budget.
+// Parse reads a budget, with the stored answers to its queries.
 func Parse(b *v1alpha1.MachineDisruptionBudget, zones Zones) Budget {
 	out := Budget{Name: b.Name, paused: b.Spec.Paused, message: strings.TrimSpace(b.Spec.Message)}
 	selector, err := metav1.LabelSelectorAsSelector(&b.Spec.Selector)
@@ -85,6 +96,7 @@ func Parse(b *v1alpha1.MachineDisruptionBudget, zones Zones) Budget {
 		for _, f := range faults {
 			out.faults = append(out.faults, fmt.Sprintf("spec.budgets[%d].%s", i, f))
 		}
+		l.query = queryOf(e.Query, b.Status.Queries)
 		out.limits = append(out.limits, l)
 	}
 	return out

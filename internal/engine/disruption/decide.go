@@ -52,12 +52,14 @@ func (b Budget) Decide(now time.Time, u Use, a Ask) Answer {
 	switch {
 	case l == nil, u.InUse+a.Ahead < most:
 		return Answer{Granted: true}
+	case most == 0 && l.query != nil:
+		return b.wait("permits no "+words[a.Reason]+l.query.while(now), ends)
 	case most == 0 && !ends.IsZero():
 		return b.wait(fmt.Sprintf("permits no %s until %s", words[a.Reason], ends.Format(time.RFC3339)), ends)
 	case most == 0:
 		return b.stop("permits no " + words[a.Reason])
 	}
-	out := b.wait(fmt.Sprintf("permits %s at a time%s", counted(most), turn), ends)
+	out := b.wait(fmt.Sprintf("permits %s at a time%s%s", counted(most), l.query.while(now), turn), ends)
 	out.Turn = true
 	return out
 }
@@ -91,11 +93,9 @@ func (b Budget) tightest(now time.Time, r Reason, machines int) (tightest *limit
 		if !l.about(r) {
 			continue
 		}
-		var end time.Time
-		if l.window != nil {
-			if end = l.window.ends(now); end.IsZero() {
-				continue
-			}
+		end, active := l.active(now)
+		if !active {
+			continue
 		}
 		n := l.nodes.of(machines)
 		longer := !ends.IsZero() && (end.IsZero() || end.After(ends))

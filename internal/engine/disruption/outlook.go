@@ -12,6 +12,8 @@ type LimitState struct {
 	// next. Zero: that does not happen, or not within [horizon].
 	Active       bool
 	Ends, Begins time.Time
+	// Unanswered says why the limit applies although the answer to its query is unknown; empty if it is known, or without a query.
+	Unanswered string
 }
 
 // horizon is how far ahead the next window of a limit is looked for.
@@ -20,12 +22,13 @@ const horizon = 400 * 24 * time.Hour
 // Limits returns the states of the limits in the order of spec.budgets. Those of an invalid budget are not meaningful.
 func (b Budget) Limits(now time.Time, machines int) (out []LimitState) {
 	for _, l := range b.limits {
-		s := LimitState{Allowed: l.nodes.of(machines), Active: true}
-		if l.window != nil {
-			s.Ends = l.window.ends(now)
-			if s.Active = !s.Ends.IsZero(); !s.Active {
-				s.Begins = l.window.schedule.next(now, horizon, l.window.zone)
-			}
+		s := LimitState{Allowed: l.nodes.of(machines)}
+		s.Ends, s.Active = l.active(now)
+		if l.window != nil && s.Ends.IsZero() {
+			s.Begins = l.window.schedule.next(now, horizon, l.window.zone)
+		}
+		if l.query != nil {
+			s.Unanswered = l.query.unanswered(now)
 		}
 		out = append(out, s)
 	}

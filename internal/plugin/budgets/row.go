@@ -41,6 +41,10 @@ type Limit struct {
 	Schedule string `json:"schedule,omitempty"`
 	// Zone is the time zone of the schedule, as the database of time zones spells it; empty without a schedule.
 	Zone string `json:"zone,omitempty"`
+	// Query is the PromQL query while which the limit applies; empty: it has none. Unanswered says why its answer is unknown; then the
+	// limit applies.
+	Query      string `json:"query,omitempty"`
+	Unanswered string `json:"unanswered,omitempty"`
 	// Active says that it applies now, until Ends. Otherwise it applies from Begins on.
 	Active bool      `json:"active,omitempty"`
 	Ends   time.Time `json:"ends,omitzero"`
@@ -101,6 +105,12 @@ func permits(r Row) string {
 	if !l.Ends.IsZero() {
 		out += " until " + l.in(l.Ends)
 	}
+	switch {
+	case l.Unanswered != "":
+		out += ", because the answer to its Prometheus query is unknown (" + l.Unanswered + ")"
+	case l.Query != "":
+		out += " while its Prometheus query returns samples"
+	}
 	return fmt.Sprintf("%s; %d of %d machines are under disruption", out, r.InUse, r.Machines)
 }
 
@@ -129,7 +139,7 @@ func limits(now time.Time, o *v1alpha1.MachineDisruptionBudget, b disruption.Bud
 	}
 	for i, s := range b.Limits(now, machines) {
 		e := o.Spec.Budgets[i]
-		l := Limit{Nodes: e.Nodes.String(), Allowed: s.Allowed, Reasons: e.Reasons, Active: s.Active, Ends: s.Ends, Begins: s.Begins}
+		l := Limit{Nodes: e.Nodes.String(), Allowed: s.Allowed, Reasons: e.Reasons, Query: e.Query, Unanswered: s.Unanswered, Active: s.Active, Ends: s.Ends, Begins: s.Begins}
 		if e.Schedule != "" {
 			l.Schedule = fmt.Sprintf("%s for %s, %s", e.Schedule, short(e.Duration.Duration), zoneOf(e))
 			l.Zone = zoneOf(e)

@@ -128,4 +128,28 @@ var disruptionMutants = []Mutant{
 		To:    "",
 		Finds: "TestExcludedDrainWaits", Note: "a machine without a drain is recorded as drained while it waits, and its instance is terminated without a permit",
 	},
+	{
+		ID: "disruption/unanswered-is-clear", File: "query.go", Func: "query.applies",
+		From: `q.unanswered(now) != "" || q.last.Samples`,
+		To:   `q.unanswered(now) == "" && q.last.Samples`,
+		Note: "disruptions begin while the Prometheus server does not answer",
+	},
+	{
+		ID: "disruption/old-answer-counts", File: "query.go", Func: "query.unanswered",
+		From: "now.Sub(q.last.At.Time).Abs() > answerLasts",
+		To:   "false",
+		Note: "after the Prometheus server or all controllers were away, disruptions begin by an answer of hours ago",
+	},
+	{
+		ID: "disruption/query-without-window", File: "budget.go", Func: "limit.active",
+		From: "ends.IsZero()",
+		To:   "false && ends.IsZero()",
+		Note: "a limit applies outside of its schedule",
+	},
+	{
+		ID: "disruption/older-answer-wins", File: "query.go", Func: "ObserveQuery",
+		From: "!a.At.After(b.Status.Queries[i].At.Time)",
+		To:   "false",
+		Note: "a process overwrites the answer of another with an older one",
+	},
 }

@@ -2,7 +2,7 @@
 
 import { ObjectLink, StateMark } from "./parts";
 import type { BudgetPage, BudgetRow, Limit, Row, Selecting } from "./types";
-import { ago, budgetAddress, emergencyStop, since, until, waitsFor, windows } from "./view";
+import { ago, applies, budgetAddress, emergencyStop, since, until, waitsFor, windows } from "./view";
 
 // Banner says on each view what stops disruption until a user changes it.
 export function Banner({ budgets, now }: { budgets: BudgetRow[]; now: number }) {
@@ -52,9 +52,9 @@ export function BudgetBox({ budget: b, rows, now }: { budget: BudgetPage; rows: 
       </dl>
       {b.limits && b.limits.length > 0 && (
         <table tabIndex={0}><caption>Limits</caption>
-          <thead><tr><th scope="col">Limit</th><th scope="col">Machines</th><th scope="col">Causes</th><th scope="col">Schedule</th><th scope="col">Now</th></tr></thead>
+          <thead><tr><th scope="col">Limit</th><th scope="col">Machines</th><th scope="col">Causes</th><th scope="col">Applies</th><th scope="col">Now</th></tr></thead>
           <tbody>{b.limits.map((l, i) => (
-            <tr key={i}><td>{l.nodes}</td><td>{l.allowed}</td><td>{l.reasons?.join(", ") ?? "all but Interruption"}</td><td>{l.schedule ?? "always"}</td><td>{state(l, now)}</td></tr>
+            <tr key={i}><td>{l.nodes}</td><td>{l.allowed}</td><td>{l.reasons?.join(", ") ?? "all but Interruption"}</td><td>{applies(l)}</td><td>{state(l, now)}</td></tr>
           ))}</tbody>
         </table>
       )}
@@ -81,7 +81,7 @@ export function BudgetBox({ budget: b, rows, now }: { budget: BudgetPage; rows: 
 }
 
 const state = (l: Limit, now: number): string =>
-  l.active ? "applies" + (l.ends ? " until " + until(l.ends, now, l.zone) : "") : l.begins ? "from " + until(l.begins, now, l.zone) + " on" : "does not apply";
+  l.active && l.unanswered ? "applies, because the answer of Prometheus is unknown: " + l.unanswered : l.active ? "applies" + (l.ends ? " until " + until(l.ends, now, l.zone) : "") : l.begins ? "from " + until(l.begins, now, l.zone) + " on" : "does not apply";
 
 // SelectingBox are the budgets that select a machine, and its permits.
 export function SelectingBox({ budgets, now }: { budgets: Selecting[]; now: number }) {

@@ -26,7 +26,7 @@ export interface Change {
 }
 
 // A MachineDisruptionBudget, and one of its limits.
-export interface Limit { nodes: string; allowed: number; reasons?: string[]; schedule?: string; zone?: string; active?: boolean; ends?: string; begins?: string }
+export interface Limit { nodes: string; allowed: number; reasons?: string[]; schedule?: string; zone?: string; active?: boolean; ends?: string; begins?: string; query?: string; unanswered?: string }
 
 // Departed is a machine that was deleted.
 export interface Departed {

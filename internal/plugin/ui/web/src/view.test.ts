@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { apply, emptyFleet } from "./live";
 import { bearer } from "./session";
 import type { Departed, RolledSet, Row, Sample, State } from "./types";
-import { backToFleet, begin, budgetAddress, columns, departedAt, departedBy, departedNow, departedOf, fieldProblem, fleetAddress, fleetShown, grouped, keyOf, matches, matchesDeparted, merged, nested, numberProblem, objectAddress, parseKey, parseRoute, planAddress, recent, segments, since, troublesOf, until, waitsFor, windows } from "./view";
+import { applies, backToFleet, begin, budgetAddress, columns, departedAt, departedBy, departedNow, departedOf, fieldProblem, fleetAddress, fleetShown, grouped, keyOf, matches, matchesDeparted, merged, nested, numberProblem, objectAddress, parseKey, parseRoute, planAddress, recent, segments, since, troublesOf, until, waitsFor, windows } from "./view";
 
 const row = (name: string, more: Partial<Row> = {}): Row => ({
   id: name, kind: "Machine", api: "machine.openshift.io", namespace: "blue", name, state: "Healthy", created: "2026-01-02T12:00:00Z", ...more,
@@ -210,6 +210,11 @@ test("the windows of a budget have their ends and begins in its time zone", () =
   assert.match(begins!, /^30% for Rollout from .*5.*09:00.* Europe\/Berlin \(in 2d\) on$/);
   assert.deepEqual(more, []);
   assert.match(until("2026-01-02T15:00:00Z", noon, "Nowhere/Known"), /\(in 3h\)$/);
+});
+
+test("a limit says when it applies", () => {
+  assert.equal(applies({ nodes: "1", allowed: 1 }), "always");
+  assert.equal(applies({ nodes: "0", allowed: 0, schedule: "0 0 * * sat for 48h, UTC", query: "up == 0" }), "0 0 * * sat for 48h, UTC, while Prometheus returns samples for up == 0");
 });
 
 test("an unfit number or field of a plan is named", () => {

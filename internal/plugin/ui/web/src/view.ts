@@ -217,6 +217,9 @@ export const windows = (limits: Limit[] | undefined, now: number): string[] =>
     return l.begins ? [`${about} from ${until(l.begins, now, l.zone)} on`] : [];
   });
 
+// applies says when a limit applies.
+export const applies = (l: Limit): string => [l.schedule, l.query && `while Prometheus returns samples for ${l.query}`].filter(Boolean).join(", ") || "always";
+
 // waitsFor reports whether the machine of a row waits for a machine disruption budget, by what its controller has stored.
 export const waitsFor = (r: Row, budget: string): boolean =>
   r.kind === "Machine" && (r.because ?? []).some((c) => c.message.includes(`machine disruption budget ${budget}, which `));
