@@ -95,6 +95,7 @@ func TestQueryHolds(t *testing.T) {
 func TestStoredAnswer(t *testing.T) {
 	s := newServer(t, append(many(4, anOpenshiftMachine), budget("quiet", "0", whileQuery))...)
 	s.passes(t, s.watched(&alerts{}), func(q budgets.QueryStatus) bool { return !q.Samples })
+	s.clock.SetTime(s.status(t, "quiet").Queries[0].At.Time)
 	a := &alerts{fires: true}
 	m := openshiftMachine("m-00", "blue")
 	if got := s.watched(a).Ask(t.Context(), m, deletion(m, start)); !got.Permitted || a.asked > 0 {
