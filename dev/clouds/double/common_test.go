@@ -16,7 +16,8 @@ type tagged struct{ Tags map[string]string }
 // simulated is a cloud of the common parts.
 type simulated struct {
 	double.Controls
-	double.Conditions
+	double.Capacity
+	double.Lagging
 	mu        sync.Mutex
 	instances *double.Table[tagged]
 }
@@ -36,7 +37,7 @@ func simulate() *simulated {
 	return s
 }
 
-func TestConditions(t *testing.T) {
+func TestCapacityAndLag(t *testing.T) {
 	s := simulate()
 	s.SetCapacity(map[string]int{"a": 1, "b/small": 0})
 	counts := map[string]int{"a": 1, "c": 7}

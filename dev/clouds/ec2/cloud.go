@@ -78,7 +78,8 @@ type store struct {
 	hosts      *double.Table[host]
 
 	double.Controls
-	double.Conditions // the places are zones, and zone/type
+	double.Capacity // of zones, and of zone/type
+	double.Lagging
 	double.Inbox[url.Values]
 	*double.Credentials[Credential]
 	roles *double.Credentials[Role]

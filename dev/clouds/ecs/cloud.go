@@ -57,7 +57,8 @@ type store struct {
 	disks     *double.Table[disk]
 
 	double.Controls
-	double.Conditions // the places are zones, and zone/type
+	double.Capacity // of zones, and of zone/type
+	double.Lagging
 	double.Inbox[url.Values]
 	*double.Credentials[Credential]
 

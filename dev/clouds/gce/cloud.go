@@ -31,7 +31,8 @@ type Cloud struct {
 	clock   *double.Clock
 	options Options
 	double.Controls
-	double.Conditions // the places are zones, and zone/type
+	double.Capacity // of zones, and of zone/type
+	double.Lagging
 
 	mu        sync.Mutex
 	serial    uint64

@@ -39,7 +39,8 @@ type Cloud struct {
 	Options
 	*stock
 	double.Controls
-	double.Conditions // the places are zones, and zone/flavor; listings of servers lag
+	double.Capacity // of zones, and of zone/flavor
+	double.Lagging  // of listings of servers
 	*double.Credentials[User]
 
 	mu      sync.Mutex

@@ -77,7 +77,8 @@ type store struct {
 	disks     *double.Table[disk]
 
 	double.Controls
-	double.Conditions // the places are zones, and zone/platform
+	double.Capacity // of zones, and of zone/platform
+	double.Lagging
 	double.Inbox[Received]
 	*double.Credentials[accountKey]
 
