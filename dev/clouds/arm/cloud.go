@@ -30,8 +30,9 @@ type Cloud struct {
 	clock *double.Clock
 	Options
 	double.Controls
-	double.Capacity // of zones, and of zone/size; of a location, for machines without a zone
-	double.Lagging  // of listings, and of Resource Graph; reads of one resource never lag
+	// Conditions have the capacity of zones and of zone/size, or of locations for machines without a zone, and the lag of listings and of
+	// Resource Graph. Reads of one resource never lag.
+	double.Conditions
 
 	mu sync.Mutex // held during changes of several tables
 	store

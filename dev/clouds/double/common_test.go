@@ -16,8 +16,7 @@ type tagged struct{ Tags map[string]string }
 // simulated is a cloud of the common parts.
 type simulated struct {
 	double.Controls
-	double.Capacity
-	double.Lagging
+	double.Conditions
 	mu        sync.Mutex
 	instances *double.Table[tagged]
 }

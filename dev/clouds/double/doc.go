@@ -11,8 +11,7 @@
 //
 //	type Cloud struct {
 //		double.Controls                         // the verbs of the console: Verbs, Do
-//		double.Capacity                         // places without capacity: Full, Exhausted
-//		double.Lagging                          // lists that lag: Lag, SetLag
+//		double.Conditions                       // capacity of places, and lists that lag: Full, Exhausted, Lag
 //		double.Inbox[request]                   // the last requests, for tests: Received
 //		*double.Credentials[Key]                // the accepted keys: Revoke, Restore, SetCredentials
 //		instances *double.Table[instance]       // objects, also as they were some time ago

@@ -78,8 +78,7 @@ type store struct {
 	hosts      *double.Table[host]
 
 	double.Controls
-	double.Capacity // of zones, and of zone/type
-	double.Lagging
+	double.Conditions // the capacity of zones, and of zone/type
 	double.Inbox[url.Values]
 	*double.Credentials[Credential]
 	roles *double.Credentials[Role]

@@ -57,8 +57,7 @@ type store struct {
 	disks     *double.Table[disk]
 
 	double.Controls
-	double.Capacity // of zones, and of zone/type
-	double.Lagging
+	double.Conditions // the capacity of zones, and of zone/type
 	double.Inbox[url.Values]
 	*double.Credentials[Credential]
 

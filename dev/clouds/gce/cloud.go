@@ -31,8 +31,7 @@ type Cloud struct {
 	clock   *double.Clock
 	options Options
 	double.Controls
-	double.Capacity // of zones, and of zone/type
-	double.Lagging
+	double.Conditions // the capacity of zones, and of zone/type
 
 	mu        sync.Mutex
 	serial    uint64

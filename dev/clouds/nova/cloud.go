@@ -39,8 +39,7 @@ type Cloud struct {
 	Options
 	*stock
 	double.Controls
-	double.Capacity // of zones, and of zone/flavor
-	double.Lagging  // of listings of servers
+	double.Conditions // the capacity of zones, and of zone/flavor. The lag of listings of servers
 	*double.Credentials[User]
 
 	mu      sync.Mutex

@@ -77,8 +77,7 @@ type store struct {
 	disks     *double.Table[disk]
 
 	double.Controls
-	double.Capacity // of zones, and of zone/platform
-	double.Lagging
+	double.Conditions // the capacity of zones, and of zone/platform
 	double.Inbox[Received]
 	*double.Credentials[accountKey]
 
