@@ -1,0 +1,7 @@
+package double
+
+// Conditions are what most clouds embed: [Capacity] and [Lagging].
+type Conditions struct {
+	Capacity
+	Lagging
+}
