@@ -60,7 +60,7 @@ func New[M client.Object](o Options[M]) *Ledger[M] {
 	return &Ledger[M]{
 		mu: o.Lock, clock: o.Clock, budgets: &store{client: o.Budgets, clock: o.Clock}, queries: newQueries(o.Prometheus),
 		fleet: &fleet[M]{Options: o, counts: map[string]count{}},
-		held: &holders{all: map[types.UID]bool{}}, waiting: map[types.UID]waiter{},
+		held:  &holders{all: map[types.UID]bool{}}, waiting: map[types.UID]waiter{},
 	}
 }
 
