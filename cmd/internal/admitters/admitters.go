@@ -7,6 +7,7 @@ import (
 	aws "github.com/millwright-dev/millwright/providers/aws/spec"
 	azure "github.com/millwright-dev/millwright/providers/azure/spec"
 	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
+	ibmcloud "github.com/millwright-dev/millwright/providers/ibmcloud/spec"
 	kubevirt "github.com/millwright-dev/millwright/providers/kubevirt/spec"
 	libvirt "github.com/millwright-dev/millwright/providers/libvirt/spec"
 	metal3 "github.com/millwright-dev/millwright/providers/metal3/spec"
@@ -20,7 +21,7 @@ import (
 // objects.
 func ByPlatform() map[string]admit.Admitter {
 	return map[string]admit.Admitter{
-		"AlibabaCloud": alicloud.Admitter{}, "AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "BareMetal": metal3.Admitter{}, "GCP": gcp.Admitter{}, "KubeVirt": kubevirt.Admitter{},
+		"AlibabaCloud": alicloud.Admitter{}, "AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "BareMetal": metal3.Admitter{}, "GCP": gcp.Admitter{}, "IBMCloud": ibmcloud.Admitter{}, "KubeVirt": kubevirt.Admitter{},
 		"Libvirt": libvirt.Admitter{},
 		"Nutanix": nutanix.Admitter{}, "OpenStack": openstack.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
 	}

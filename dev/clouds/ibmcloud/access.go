@@ -123,9 +123,11 @@ func (c Administered) PlantLike(id string, rename func(string) string) error {
 		return fmt.Errorf("there is no instance %q", id)
 	}
 	p := i.Prototype
-	p.Name, p.Primary.Name, p.Boot.Name, p.Boot.Volume.Name = rename(i.Name), rename(i.Interface), rename(i.Attachment), rename(i.Volume.Name)
-	if p.Boot.Volume.Name == i.Volume.Name { // volumes have different names
-		p.Boot.Volume.Name = ""
+	p.Name, p.Primary.Name, p.Boot.Name, p.Boot.Volume.Name = rename(i.Name), rename(i.Interface), rename(i.Attachment), "" // volumes have different names
+	for _, part := range []*string{&p.Primary.Name, &p.Boot.Name} {
+		if !nameForm.MatchString(*part) {
+			*part = ""
+		}
 	}
 	_, err := c.Plant(p)
 	return err

@@ -26,6 +26,7 @@ var All = []Infrastructure{
 	{Name: "alicloud", OpenShift: Type{"machine.openshift.io/v1", "AlibabaCloudMachineProviderConfig"}, Provider: "Alicloud"},
 	{Name: "azure", OpenShift: Type{"machine.openshift.io/v1beta1", "AzureMachineProviderSpec"}, Provider: "Azure"},
 	{Name: "gcp", OpenShift: Type{"machine.openshift.io/v1beta1", "GCPMachineProviderSpec"}, Provider: "GCP"},
+	{Name: "ibmcloud", OpenShift: Type{"ibmcloudproviderconfig.openshift.io/v1beta1", "IBMCloudMachineProviderSpec"}},
 	{
 		Name: "libvirt", OpenShift: Type{"libvirtproviderconfig.openshift.io/v1beta1", "LibvirtMachineProviderConfig"},
 		Provider: "libvirt", Gardener: Type{"libvirt.machine.millwright.dev/v1alpha1", "MachineProviderConfig"},

@@ -109,8 +109,7 @@ func (w *world) plant(class provider.Class, i provider.Instance) error {
 		}
 	}
 	if i.UID != "" {
-		sum := sha256.Sum256([]byte(class.Cluster))
-		p.Primary.Name = "mw-" + i.UID + "-" + hex.EncodeToString(sum[:8])
+		p.Primary.Name = "mw-" + i.UID + "-" + clusterHash(class.Cluster)
 		p.Boot.Name = strings.TrimSuffix("mw-"+class.Owner+"-"+i.Namespace, "-")
 		if class.Owner == "" {
 			p.Boot.Name = strings.TrimSuffix("mw-unknown-"+i.Namespace, "-")
@@ -154,4 +153,10 @@ func (w *world) states() (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// clusterHash is the hash of a cluster's name in the names of parts.
+func clusterHash(cluster string) string {
+	sum := sha256.Sum256([]byte(cluster))
+	return hex.EncodeToString(sum[:8])
 }
