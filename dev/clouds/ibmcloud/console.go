@@ -3,6 +3,7 @@ package ibmcloud
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
@@ -24,6 +25,9 @@ func (c *Cloud) Guests() (all []double.Guest) {
 	return all
 }
 
+// uidIn is the form of the name of a network interface that has the UID of a machine.
+var uidIn = regexp.MustCompile(`^mw-([0-9a-f-]{36})-`)
+
 // Instances implements [double.Inspected]. The names of its VPC and of its parts are shown among the tags of an instance.
 func (c *Cloud) Instances() (all []double.Listed) {
 	c.settle()
@@ -31,6 +35,9 @@ func (c *Cloud) Instances() (all []double.Listed) {
 	defer c.mu.Unlock()
 	for _, i := range c.instances.All() {
 		tags := map[string]string{"vpc": c.named(c.options.Inventory.VPCs, i.Prototype.VPC.ID).Name, "network interface": i.Interface, "volume attachment": i.Attachment, "volume": i.Volume.Name}
+		if uid := uidIn.FindStringSubmatch(i.Interface); uid != nil {
+			tags["machine-uid"] = uid[1]
+		}
 		for key, value := range i.Tags {
 			tags[key] = value
 		}
