@@ -66,8 +66,7 @@ func (c lister) resources(in *call, key, kind string, all []Resource) (any, *fai
 
 // passes reports whether a value passes a filter of a request.
 func passes(in *call, filter, value string) bool {
-	want := in.query.Get(filter)
-	return want == "" || want == value
+	return !in.query.Has(filter) || in.query.Get(filter) == value
 }
 
 func listResourceGroups(c *Cloud, in *call) (any, *failure) {

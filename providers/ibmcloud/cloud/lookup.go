@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -47,7 +48,9 @@ func (l lookup) all(ctx context.Context, p *plan) (r resources, err error) {
 		if err != nil {
 			return r, err
 		}
-		r.securityGroups = append(r.securityGroups, reference{ID: id})
+		if one := (reference{ID: id}); !slices.Contains(r.securityGroups, one) {
+			r.securityGroups = append(r.securityGroups, one)
+		}
 	}
 	if p.DedicatedHost != "" {
 		r.host, err = l.find(ctx, "dedicatedHost", p.DedicatedHost, "dedicated_hosts", "resource_group.id", r.group, "zone.name", p.Zone)
