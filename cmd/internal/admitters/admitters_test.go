@@ -16,8 +16,8 @@ import (
 // without such notes. The rules detect unknown fields.
 func TestAdmitters(t *testing.T) {
 	all := ByPlatform()
-	bare := []string{"AlibabaCloud", "BareMetal", "KubeVirt", "Libvirt", "OpenStack"} // the originals have no rules for these infrastructures; Millwright only warns
-	for _, name := range []string{"AWS", "AlibabaCloud", "Azure", "BareMetal", "GCP", "KubeVirt", "Libvirt", "Nutanix", "OpenStack", "PowerVS", "VSphere"} {
+	bare := []string{"AlibabaCloud", "BareMetal", "IBMCloud", "KubeVirt", "Libvirt", "OpenStack"} // the originals have no rules for these infrastructures; Millwright only warns
+	for _, name := range []string{"AWS", "AlibabaCloud", "Azure", "BareMetal", "GCP", "IBMCloud", "KubeVirt", "Libvirt", "Nutanix", "OpenStack", "PowerVS", "VSphere"} {
 		a := all[name]
 		if a == nil {
 			t.Errorf("%s has no rules", name)
@@ -42,7 +42,7 @@ func TestAdmitters(t *testing.T) {
 			t.Errorf("%s: error %v, want one about the field nothing", name, err)
 		}
 	}
-	if names := len(all); names != 11 {
+	if names := len(all); names != 12 {
 		t.Errorf("%d infrastructures: add the new one to this test", names)
 	}
 }

@@ -156,8 +156,13 @@ func TestPower(t *testing.T) {
 		state string
 		boots int
 	}{
-		{provider.PowerOn, "running", 0}, {provider.Reboot, "running", 1}, {provider.PowerOff, "stopped", 1}, {provider.PowerOff, "stopped", 1}, {provider.Reboot, "running", 2},
-		{provider.PowerOff, "stopped", 2}, {provider.PowerOn, "running", 3},
+		{provider.PowerOn, "running", 0},
+		{provider.Reboot, "running", 1},
+		{provider.PowerOff, "stopped", 1},
+		{provider.PowerOff, "stopped", 1},
+		{provider.Reboot, "running", 2},
+		{provider.PowerOff, "stopped", 2},
+		{provider.PowerOn, "running", 3},
 	} {
 		if err := power.Power(t.Context(), ref, i, step.op, ""); err != nil {
 			t.Fatal(err)

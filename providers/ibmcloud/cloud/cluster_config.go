@@ -21,7 +21,9 @@ type clusterConfig struct {
 // endpoints are the URLs of the called services. That of VPC is empty: the region determines it.
 type endpoints struct{ iam, resources, tagging, vpc string }
 
-func (e endpoints) text() string { return strings.Join([]string{e.iam, e.resources, e.tagging, e.vpc}, " ") }
+func (e endpoints) text() string {
+	return strings.Join([]string{e.iam, e.resources, e.tagging, e.vpc}, " ")
+}
 
 // vpcVersion is the path of VPC's API in its endpoint.
 const vpcVersion = "/v1"

@@ -73,9 +73,16 @@ func TestFaults(t *testing.T) {
 		codes  string
 		want   provider.Kind
 	}{
-		{"failed", "cannot_start_capacity", provider.Exhausted}, {"failed", "other cannot_start_capacity", provider.Exhausted}, {"stopped", "cannot_start_capacity", provider.Exhausted},
-		{"failed", "cannot_start_storage", provider.Invalid}, {"failed", "encryption_key_deleted", provider.Invalid}, {"failed", "", provider.Invalid},
-		{"stopped", "", ""}, {"stopped", "stopped_by_host_failure", ""}, {"running", "cannot_start", ""}, {"starting", "", ""},
+		{"failed", "cannot_start_capacity", provider.Exhausted},
+		{"failed", "other cannot_start_capacity", provider.Exhausted},
+		{"stopped", "cannot_start_capacity", provider.Exhausted},
+		{"failed", "cannot_start_storage", provider.Invalid},
+		{"failed", "encryption_key_deleted", provider.Invalid},
+		{"failed", "", provider.Invalid},
+		{"stopped", "", ""},
+		{"stopped", "stopped_by_host_failure", ""},
+		{"running", "cannot_start", ""},
+		{"starting", "", ""},
 	} {
 		i := &instance{Status: r.status}
 		for _, code := range strings.Fields(r.codes) {
