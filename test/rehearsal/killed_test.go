@@ -179,7 +179,7 @@ func (k *killing) prepare() {
 				return k.unheld(o, "secretRef") + k.unheld(o, "credentialsSecretRef")
 			}
 		}
-		return "no sample is a class"
+		return "" // the cloud has no sample of machine.sapcloud.io
 	})
 	k.do(k.verbs)
 	k.lags(k.lag)
