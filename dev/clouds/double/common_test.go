@@ -36,7 +36,7 @@ func simulate() *simulated {
 	return s
 }
 
-func TestConditions(t *testing.T) {
+func TestCapacityAndLag(t *testing.T) {
 	s := simulate()
 	s.SetCapacity(map[string]int{"a": 1, "b/small": 0})
 	counts := map[string]int{"a": 1, "c": 7}
@@ -96,10 +96,6 @@ func TestControls(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	first := func(name string) bool { return !strings.HasPrefix(name, "other") }
 	c := double.NewCredentials(true, first, "a", "other/b")
-	valid := func() (all []string) {
-		c.Find(func(name string) bool { all = append(all, name); return false })
-		return all
-	}
 	for _, step := range []struct {
 		name    string
 		do      func()
@@ -112,11 +108,15 @@ func TestCredentials(t *testing.T) {
 		{"revoke again", c.Revoke, "other/b", false},
 		{"restore", c.Restore, "other/b a c", true},
 		{"remove", func() { c.Remove(func(name string) bool { return name == "a" }) }, "other/b c", true},
+		{"change", func() { c.Change(func(name *string) { *name += "2" }) }, "other/b2 c2", true},
 		{"set", func() { c.SetCredentials("d") }, "d", true},
 	} {
-		if step.do(); strings.Join(valid(), " ") != step.want || c.AcceptsUnknown() != step.unknown {
-			t.Errorf("%s: %v are valid, and unknown ones are accepted: %v", step.name, valid(), c.AcceptsUnknown())
+		if step.do(); strings.Join(c.Valid(), " ") != step.want || c.AcceptsUnknown() != step.unknown {
+			t.Errorf("%s: %v are valid, and unknown ones are accepted: %v", step.name, c.Valid(), c.AcceptsUnknown())
 		}
+	}
+	if b, ok := c.Find(func(name string) bool { return name == "d" }); b != "d" || !ok {
+		t.Errorf("%q is found: %v", b, ok)
 	}
 	if strict := double.NewCredentials[string](false, nil, "a"); strict.AcceptsUnknown() {
 		t.Error("unknown credentials are accepted")

@@ -35,6 +35,13 @@ func (c *Credentials[C]) Find(is func(C) bool) (found C, ok bool) {
 	return found, false
 }
 
+// Valid are the valid credentials.
+func (c *Credentials[C]) Valid() []C {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.valid)
+}
+
 // SetCredentials replaces the valid credentials.
 func (c *Credentials[C]) SetCredentials(valid ...C) {
 	c.mu.Lock()
@@ -47,6 +54,15 @@ func (c *Credentials[C]) Add(more ...C) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.valid = append(c.valid, more...)
+}
+
+// Change changes copies of the valid credentials.
+func (c *Credentials[C]) Change(change func(*C)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n := range c.valid {
+		change(&c.valid[n])
+	}
 }
 
 // Remove removes the credentials for which is returns true.

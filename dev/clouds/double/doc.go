@@ -11,7 +11,7 @@
 //
 //	type Cloud struct {
 //		double.Controls                         // the verbs of the console: Verbs, Do
-//		double.Conditions                       // capacity and lag: Exhausted, SetLag
+//		double.Conditions                       // capacity of places, and lists that lag: Full, Exhausted, Lag
 //		double.Inbox[request]                   // the last requests, for tests: Received
 //		*double.Credentials[Key]                // the accepted keys: Revoke, Restore, SetCredentials
 //		instances *double.Table[instance]       // objects, also as they were some time ago

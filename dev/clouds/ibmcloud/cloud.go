@@ -50,7 +50,7 @@ type store struct {
 	instances *double.Table[instance]
 
 	double.Controls
-	double.Conditions // the places are zones, and zone/profile
+	double.Conditions // the capacity of zones, and of zone/profile
 	double.Inbox[Received]
 	*double.Credentials[Credential]
 

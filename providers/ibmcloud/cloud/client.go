@@ -28,7 +28,7 @@ type client struct {
 	resolved *kit.Memo[string]           // IDs of resources, by the spec's field and name
 	profiles *kit.Memo[*instanceProfile] // by name
 	leaving  *kit.Memo[struct{}]         // instances whose deletion VPC has accepted, by ID
-	refusals *kit.Memo[error]            // of names and tags, by instance
+	refusals *kit.Refusals               // of names and tags, by instance
 }
 
 // How long answers are cached.
@@ -46,7 +46,7 @@ func newClient(clock provider.Clock, secret map[string][]byte, region string, e 
 	return &client{
 		region: region, endpoints: e, http: h, tokens: newTokens(h, clock, e.iam, key),
 		resolved: kit.NewMemo[string](clock, aWhile), profiles: kit.NewMemo[*instanceProfile](clock, aDay),
-		leaving: kit.NewMemo[struct{}](clock, aWhile), refusals: kit.NewMemo[error](clock, 2*aWhile),
+		leaving: kit.NewMemo[struct{}](clock, aWhile), refusals: kit.NewRefusals(clock, 2*aWhile),
 	}, nil
 }
 

@@ -31,7 +31,8 @@ func (s ownership) untagged(id string) bool {
 func (s ownership) tagsKey(id string) string { return id + " " + strings.Join(s.plan.tags, ",") }
 
 // Maintain implements [provider.Maintainer]: it restores the marks, which an instance of the original gets
-// in this way, and attaches tags. After a final refusal it tries again only after a while.
+// in this way, and attaches tags. After a final refusal it tries again only after a while. The credentials are
+// valid for the rest: the client stays.
 func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	if s.plan == nil || !uidForm.MatchString(ref.UID) {
 		return nil
@@ -41,26 +42,9 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 		return err
 	}
 	return errors.Join(
-		refusable(ctx, c, "marks of "+i.ID, func(ctx context.Context) error { return ownership{s}.mark(ctx, c, ref, i) }),
-		refusable(ctx, c, "tags of "+ownership{s}.tagsKey(i.ID), func(ctx context.Context) error { return ownership{s}.tag(ctx, c, i) }),
+		c.refusals.Try(ctx, "marks of "+i.ID, func(ctx context.Context) error { return ownership{s}.mark(ctx, c, ref, i) }),
+		c.refusals.Try(ctx, "tags of "+ownership{s}.tagsKey(i.ID), func(ctx context.Context) error { return ownership{s}.tag(ctx, c, i) }),
 	)
-}
-
-// refusable calls do, and returns a final refusal again without a call for a while. The credentials are valid
-// for the rest: the client stays.
-func refusable(ctx context.Context, c *client, key string, do func(context.Context) error) error {
-	refusal, err := c.refusals.Get(ctx, key, func(ctx context.Context) (error, error) {
-		err := do(ctx)
-		switch provider.KindOf(err) {
-		case provider.Denied, provider.Invalid:
-			return err, nil
-		}
-		return nil, err
-	})
-	if refusal == nil {
-		c.refusals.Forget(key)
-	}
-	return errors.Join(refusal, err)
 }
 
 // mark gives the parts of an instance the names that identify its machine.

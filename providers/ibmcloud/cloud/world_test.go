@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/ibmcloud"
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admissiontest"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/ibmcloud/cloud"
 )
 
@@ -83,7 +83,7 @@ func with(class provider.Class, old, text string) provider.Class {
 // patched is a class whose spec has a merge patch applied.
 func patched(t *testing.T, class provider.Class, patch string) provider.Class {
 	t.Helper()
-	class.Spec = admissiontest.Patched(t, string(class.Spec), patch)
+	class.Spec = fieldsdoc.Patched(t, class.Spec, patch)
 	return class
 }
 
