@@ -70,9 +70,12 @@ func passes(in *call, filter, value string) bool {
 }
 
 func listResourceGroups(c *Cloud, in *call) (any, *failure) {
+	if !passes(in, "account_id", in.account) {
+		return nil, refuse(http.StatusForbidden, "not_authorized", "The request is not authorized.")
+	}
 	list := []object{}
 	for _, g := range c.options.Inventory.ResourceGroups {
-		if passes(in, "name", g.Name) && passes(in, "account_id", in.account) {
+		if passes(in, "name", g.Name) {
 			list = append(list, object{"id": g.ID, "name": g.Name, "account_id": in.account, "state": "ACTIVE"})
 		}
 	}
@@ -126,7 +129,7 @@ func listProfiles(c *Cloud, in *call) (any, *failure) {
 	for _, p := range c.options.Inventory.Profiles {
 		list = append(list, shownProfile(p))
 	}
-	return object{"profiles": list, "total_count": len(list), "limit": len(list), "first": object{"href": c.link(in, "")}}, nil
+	return c.page(in, "profiles", list)
 }
 
 func getProfile(c *Cloud, in *call) (any, *failure) {

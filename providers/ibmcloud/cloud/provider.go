@@ -3,7 +3,6 @@ package cloud
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/kit"
@@ -111,8 +110,6 @@ func (a *access) observe(doing string, err error) error {
 	}
 	return a.provider.clients.Observe(a.clientKey(a.region), classify(doing, err))
 }
-
-func (a *access) now() time.Time { return a.provider.options.Clock.Now() }
 
 // The methods of a session are on types of their own, by subject. Each is the session.
 type (
