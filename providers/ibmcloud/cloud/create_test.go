@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/ibmcloud"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -54,34 +55,53 @@ func TestNameInUse(t *testing.T) {
 	}
 }
 
-// TestLagOfListings: while listings do not show a new instance, another process gets a Conflict, and creates none, also if the
-// instance has another name than the machine.
+// TestLagOfListings: while listings do not show a new instance, another process gets a Conflict, and creates none.
 func TestLagOfListings(t *testing.T) {
-	for _, inUse := range []bool{false, true} {
-		w, ref := newWorld(t), refOf("worker-1")
-		if inUse {
-			if err := w.plant(w.class("c2"), provider.Instance{Name: "worker-1"}); err != nil {
-				t.Fatal(err)
-			}
+	w, ref := newWorld(t), refOf("worker-1")
+	if _, err := w.open(t, w.class("c1")).Create(t.Context(), ref, want); err != nil {
+		t.Fatal(err)
+	}
+	w.SetLag(10 * time.Second)
+	other := w.open(t, w.class("c1"))
+	if _, err := other.Create(t.Context(), ref, want); provider.KindOf(err) != provider.Conflict || len(w.Instances()) != 1 {
+		t.Errorf("%v, instances %q", err, w.states())
+	}
+	w.clock.Advance(20 * time.Second)
+	if i, err := other.Create(t.Context(), ref, want); err != nil || i.UID != ref.UID || len(w.Instances()) != 1 {
+		t.Errorf("later %+v, %v", i, err)
+	}
+}
+
+// TestTwoNames: two processes request the instance of a machine under two names, because another instance has lost the machine's
+// name in between. The name of the boot volume prevents the second one.
+func TestTwoNames(t *testing.T) {
+	w, ref := newWorld(t), refOf("worker-1")
+	if err := w.plant(w.class("c2"), provider.Instance{Name: "worker-1"}); err != nil {
+		t.Fatal(err)
+	}
+	first, second := w.open(t, w.class("c1")), w.open(t, w.class("c1"))
+	w.server.Inject(double.Fault{Operation: "create_instance", Times: 1, Delay: time.Second})
+	created := make(chan provider.Instance, 1)
+	go func() {
+		i, err := first.Create(t.Context(), ref, want)
+		if err != nil {
+			t.Error(err)
 		}
-		before := len(w.Instances())
-		w.clock.Advance(minute)
-		if _, err := w.open(t, w.class("c1")).Create(t.Context(), ref, want); err != nil {
-			t.Fatal(err)
-		}
-		if inUse { // it has gone, and its name is free
-			w.Vanish(w.idNamed("worker-1"))
-			before--
-		}
-		w.SetLag(10 * time.Second)
-		other := w.open(t, w.class("c1"))
-		if _, err := other.Create(t.Context(), ref, want); provider.KindOf(err) != provider.Conflict || len(w.Instances()) != before+1 {
-			t.Errorf("name in use %t: %v, instances %q", inUse, err, w.states())
-		}
-		w.clock.Advance(20 * time.Second)
-		if i, err := other.Create(t.Context(), ref, want); err != nil || i.UID != ref.UID || len(w.Instances()) != before+1 {
-			t.Errorf("name in use %t: later %+v, %v", inUse, i, err)
-		}
+		created <- i
+	}()
+	for len(w.sent.With("POST /v1/instances?")) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	w.Vanish(w.idNamed("worker-1"))
+	i, err := second.Create(t.Context(), ref, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other := <-created; other.ID != i.ID || len(w.Instances()) != 1 {
+		t.Errorf("%s and %s, instances %q", i.ID, other.ID, w.states())
+	}
+	if all := w.sent.With("POST /v1/instances?"); len(all) != 2 || !strings.Contains(all[0], `"name":"worker-1-`) || !strings.Contains(all[1], `"name":"worker-1"`) {
+		t.Errorf("requests %q", all)
 	}
 }
 
@@ -192,5 +212,27 @@ func TestResourceCreatedLater(t *testing.T) {
 	w.AddNetwork("late-vpc")
 	if _, err := s.Create(t.Context(), refOf("worker-1"), want); err != nil {
 		t.Errorf("after the VPC was created: %v", err)
+	}
+}
+
+// TestDeletionOfANewInstance: VPC deletes no instance that starts. The deletion is not done, and a later call deletes the instance.
+func TestDeletionOfANewInstance(t *testing.T) {
+	w, ref := newWorld(t), refOf("worker-1")
+	s := w.open(t, w.class("c1"))
+	i, err := s.Create(t.Context(), ref, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, step := range []struct {
+		wait time.Duration
+		done bool
+	}{{0, false}, {4 * time.Second, false}, {2 * time.Second, false}, {10 * time.Second, true}} {
+		w.clock.Advance(step.wait)
+		if done, err := s.Delete(t.Context(), ref, []provider.Instance{i}); done != step.done || err != nil {
+			t.Errorf("call %d: done %t, %v, instances %q", n, done, err, w.states())
+		}
+	}
+	if n := w.server.Counts()["delete_instance"]; n != 2 {
+		t.Errorf("%d requests to delete", n)
 	}
 }
