@@ -71,7 +71,7 @@ func (w *world) fault(ctx context.Context) (name string, err error) {
 
 // creates are the operations that create an instance. A host of Metal3 already exists, so a quota blocks its secret.
 var creates = map[string]string{
-	"alicloud": "RunInstances", "aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "kubevirt": "virtualmachines.create",
+	"alicloud": "RunInstances", "aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "ibmcloud": "create_instance", "kubevirt": "virtualmachines.create",
 	"metal3": "secrets.create", "openstack": "nova.POST.servers", "vsphere": "CloneVM_Task",
 	"yandex": "Instance.Create",
 }

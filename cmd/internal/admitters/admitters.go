@@ -12,6 +12,7 @@ import (
 	aws "github.com/millwright-dev/millwright/providers/aws/spec"
 	azure "github.com/millwright-dev/millwright/providers/azure/spec"
 	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
+	ibmcloud "github.com/millwright-dev/millwright/providers/ibmcloud/spec"
 	kubevirt "github.com/millwright-dev/millwright/providers/kubevirt/spec"
 	libvirt "github.com/millwright-dev/millwright/providers/libvirt/spec"
 	metal3 "github.com/millwright-dev/millwright/providers/metal3/spec"
@@ -27,6 +28,7 @@ var all = []admit.Admitter{
 	aws.Admitter{},
 	azure.Admitter{},
 	gcp.Admitter{},
+	ibmcloud.Admitter{},
 	kubevirt.Admitter{},
 	libvirt.Admitter{},
 	metal3.Admitter{},

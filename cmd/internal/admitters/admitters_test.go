@@ -16,7 +16,7 @@ import (
 // TestAdmitters: each infrastructure with a platform has rules, and they detect unknown fields. The other ones have none.
 func TestAdmitters(t *testing.T) {
 	byPlatform := ByPlatform()
-	bare := []string{"AlibabaCloud", "BareMetal", "KubeVirt", "Libvirt", "OpenStack"} // the originals have no rules for these infrastructures; Millwright only warns
+	bare := []string{"AlibabaCloud", "BareMetal", "IBMCloud", "KubeVirt", "Libvirt", "OpenStack"} // the originals have no rules for these infrastructures; Millwright only warns
 	for _, i := range infrastructures.All {
 		name, a := i.Platform, byPlatform[i.Platform]
 		if name == "" {

@@ -33,6 +33,7 @@ var All = []Infrastructure{
 	{Name: "alicloud", Platform: "AlibabaCloud", OpenShift: Type{"machine.openshift.io/v1", "AlibabaCloudMachineProviderConfig"}, Provider: "Alicloud"},
 	{Name: "azure", Platform: "Azure", OpenShift: Type{"machine.openshift.io/v1beta1", "AzureMachineProviderSpec"}, Provider: "Azure"},
 	{Name: "gcp", Platform: "GCP", OpenShift: Type{"machine.openshift.io/v1beta1", "GCPMachineProviderSpec"}, Provider: "GCP"},
+	{Name: "ibmcloud", Platform: "IBMCloud", OpenShift: Type{"ibmcloudproviderconfig.openshift.io/v1beta1", "IBMCloudMachineProviderSpec"}},
 	{
 		Name: "libvirt", Platform: "Libvirt", OpenShift: Type{"libvirtproviderconfig.openshift.io/v1beta1", "LibvirtMachineProviderConfig"},
 		Provider: "libvirt", Gardener: Type{"libvirt.machine.millwright.dev/v1alpha1", "MachineProviderConfig"},
