@@ -44,21 +44,13 @@ type Listed struct {
 	Tags       map[string]string `json:"tags,omitempty"`
 }
 
-// Verb is an event that the console can cause without the cloud's API.
-type Verb struct {
-	// Name is a word: "interrupt", "terminate", "stop", "exhaust", "lag".
-	Name string `json:"name"`
-	// On describes its object: "an instance's ID", "zone[/type]", "a duration".
-	On string `json:"on"`
-}
-
 // Inspected is a [Cloud] with a console.
 type Inspected interface {
 	Instances() []Listed
 	// Orphans are dependants without an instance.
 	Orphans() []string
 	Verbs() []Verb
-	// Do runs a verb; it returns an error if the verb does not apply to the object.
+	// Do runs a verb.
 	Do(verb, on string) error
 }
 

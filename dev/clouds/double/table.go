@@ -60,6 +60,14 @@ func (t *Table[T]) Update(id string, change func(T) T) bool {
 	return true
 }
 
+// Change atomically changes a copy of the value under id, and stores it. It returns false if there is no value.
+func (t *Table[T]) Change(id string, change func(*T)) bool {
+	return t.Update(id, func(v T) T {
+		change(&v)
+		return v
+	})
+}
+
 // Insert stores value under id unless id exists; then it returns the existing value.
 func (t *Table[T]) Insert(id string, value T) (T, bool) {
 	t.mu.Lock()

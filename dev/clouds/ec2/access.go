@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
 // bodyOf reads a body and restores it.
@@ -12,32 +15,6 @@ func bodyOf(r *http.Request) []byte {
 	body, _ := io.ReadAll(r.Body) // the body is in memory
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return body
-}
-
-func (c authenticator) credentials() []Credential {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]Credential{}, c.options.Inventory.Credentials...)
-}
-
-// SetCredentials replaces all credentials.
-func (c *Cloud) SetCredentials(all ...Credential) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.options.Inventory.Credentials = all
-}
-
-// SetLag sets the lag of reads of instances.
-func (c *Cloud) SetLag(lag time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lag = lag
-}
-
-func (c *store) lagging() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lag
 }
 
 // getCallerIdentity is allowed to every authenticated caller.
@@ -54,24 +31,22 @@ func getCallerIdentity(_ *Cloud, in *call) ([]node, *failure) {
 const lent = time.Hour
 
 func assumeRoleWithWebIdentity(c *Cloud, in *call) ([]node, *failure) {
-	arn, token, roles := in.get("RoleArn"), in.get("WebIdentityToken"), c.options.Inventory.Roles
-	if (generator{c.store}).stranger() {
-		roles = []Role{{ARN: arn, Token: token}}
+	arn, token := in.Get("RoleArn"), in.Get("WebIdentityToken")
+	if _, ok := c.roles.Find(func(r Role) bool { return r.ARN == arn && r.Token == token }); !ok && !c.AcceptsUnknown() {
+		return nil, refuse("InvalidIdentityToken", "No OpenIDConnect provider found in your account for the token, or the role %s does not trust it", arn)
 	}
-	for _, role := range roles {
-		if role.ARN != arn || role.Token != token {
-			continue
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		keys := Credential{AccessKeyID: "ASIA" + c.newID("")[2:18], SecretAccessKey: c.newID("secret"), SessionToken: c.newID("session")}
-		c.options.Inventory.Credentials = append(c.options.Inventory.Credentials, keys)
-		return []node{
-			el("SubjectFromWebIdentityToken", "system:serviceaccount:machines"),
-			el("AssumedRoleUser", el("Arn", arn+"/"+in.get("RoleSessionName")), el("AssumedRoleId", "AROACKCEVSQ6C2EXAMPLE:"+in.get("RoleSessionName"))),
-			el("Credentials", el("AccessKeyId", keys.AccessKeyID), el("SecretAccessKey", keys.SecretAccessKey),
-				el("SessionToken", keys.SessionToken), el("Expiration", time.Now().Add(lent))),
-		}, nil
-	}
-	return nil, refuse("InvalidIdentityToken", "No OpenIDConnect provider found in your account for the token, or the role %s does not trust it", arn)
+	keys := newKeys("ASIA")
+	keys.SessionToken = newID("session")
+	c.Credentials.Add(keys)
+	return []node{
+		el("SubjectFromWebIdentityToken", "system:serviceaccount:machines"),
+		el("AssumedRoleUser", el("Arn", arn+"/"+in.Get("RoleSessionName")), el("AssumedRoleId", "AROACKCEVSQ6C2EXAMPLE:"+in.Get("RoleSessionName"))),
+		el("Credentials", el("AccessKeyId", keys.AccessKeyID), el("SecretAccessKey", keys.SecretAccessKey),
+			el("SessionToken", keys.SessionToken), el("Expiration", time.Now().Add(lent))),
+	}, nil
+}
+
+// newKeys are keys whose ID has the prefix.
+func newKeys(prefix string) Credential {
+	return Credential{AccessKeyID: prefix + strings.ToUpper(double.Hex(16)), SecretAccessKey: double.Hex(40)}
 }

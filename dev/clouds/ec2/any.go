@@ -21,16 +21,6 @@ type foreign struct {
 	balancers []LoadBalancer
 }
 
-// stranger reports whether callers that are not in the inventory are accepted, with any secret.
-func (c generator) stranger() bool {
-	if !c.options.AcceptAny {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.revoked.strangers
-}
-
 // regionForm matches the region at the beginning of a zone's name, in "us-east-1-bos-1a" as well as in
 // "eu-central-1b".
 var regionForm = regexp.MustCompile(`^[a-z]+(-[a-z]+)+-\d+`)
@@ -69,8 +59,8 @@ func idOf(kind string, parts ...string) string {
 // keyOf is a key for the filters of a call.
 func keyOf(in *call) string {
 	text := in.region
-	for _, f := range in.each("Filter") {
-		text += fmt.Sprintf("\x00%s=%q", f.get("Name"), f.list("Value"))
+	for _, f := range in.Each("Filter") {
+		text += fmt.Sprintf("\x00%s=%q", f.Get("Name"), f.List("Value"))
 	}
 	return text
 }
@@ -78,9 +68,9 @@ func keyOf(in *call) string {
 // asks is the value, without wildcards, for one of the names in the filters of a call; empty if the filters have none of the
 // names.
 func asks(in *call, names ...string) string {
-	for _, f := range in.each("Filter") {
-		if slices.Contains(names, f.get("Name")) {
-			for _, v := range f.list("Value") {
+	for _, f := range in.Each("Filter") {
+		if slices.Contains(names, f.Get("Name")) {
+			for _, v := range f.List("Value") {
 				return strings.NewReplacer("*", "", "?", "", `\`, "").Replace(v)
 			}
 		}
@@ -91,9 +81,9 @@ func asks(in *call, names ...string) string {
 // tagsAsked are the tags in the filters of a call.
 func tagsAsked(in *call) map[string]string {
 	tags := map[string]string{}
-	for _, f := range in.each("Filter") {
-		if key, ok := strings.CutPrefix(f.get("Name"), "tag:"); ok {
-			tags[key] = asks(in, f.get("Name"))
+	for _, f := range in.Each("Filter") {
+		if key, ok := strings.CutPrefix(f.Get("Name"), "tag:"); ok {
+			tags[key] = asks(in, f.Get("Name"))
 		}
 	}
 	return tags

@@ -43,7 +43,7 @@ func (c balancers) classic(name string) *failure {
 
 func describeClassic(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
-	names := in.list("LoadBalancerNames.member")
+	names := in.List("LoadBalancerNames.member")
 	for _, name := range names {
 		if no := c.classic(name); no != nil {
 			return nil, no
@@ -66,31 +66,31 @@ func (c balancers) instanceMembers(name string) (items [][]node) {
 }
 
 func registerInstances(c *Cloud, in *call) ([]node, *failure) {
-	name := in.get("LoadBalancerName")
+	name := in.Get("LoadBalancerName")
 	if no := c.classic(name); no != nil {
 		return nil, no
 	}
-	for _, t := range in.each("Instances.member") {
-		if c.known(in, []string{t.get("InstanceId")}) != nil {
-			return nil, refuse("InvalidInstance", "Could not find EC2 instance %s.", t.get("InstanceId"))
+	for _, t := range in.Each("Instances.member") {
+		if c.known(in, []string{t.Get("InstanceId")}) != nil {
+			return nil, refuse("InvalidInstance", "Could not find EC2 instance %s.", t.Get("InstanceId"))
 		}
 	}
 	c.mu.Lock()
-	for _, t := range in.each("Instances.member") {
-		c.add(name, target{ID: t.get("InstanceId")})
+	for _, t := range in.Each("Instances.member") {
+		c.add(name, target{ID: t.Get("InstanceId")})
 	}
 	c.mu.Unlock()
 	return []node{members("Instances", c.instanceMembers(name)...)}, nil
 }
 
 func deregisterInstances(c *Cloud, in *call) ([]node, *failure) {
-	name := in.get("LoadBalancerName")
+	name := in.Get("LoadBalancerName")
 	if no := c.classic(name); no != nil {
 		return nil, no
 	}
 	c.mu.Lock()
-	for _, t := range in.each("Instances.member") {
-		c.drop(name, target{ID: t.get("InstanceId")})
+	for _, t := range in.Each("Instances.member") {
+		c.drop(name, target{ID: t.Get("InstanceId")})
 	}
 	c.mu.Unlock()
 	return []node{members("Instances", c.instanceMembers(name)...)}, nil
@@ -104,7 +104,7 @@ func arnOf(in *call, kind, name string) string {
 
 func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
-	names := in.list("Names.member")
+	names := in.List("Names.member")
 	for _, name := range names {
 		if !c.balancer("network", name) {
 			return nil, refuse("LoadBalancerNotFound", "One or more load balancers not found")
@@ -124,7 +124,7 @@ func describeTargetGroups(c *Cloud, in *call) ([]node, *failure) {
 	known := false
 	for _, b := range (generator{c.store}).balancersOf("network") {
 		arn := arnOf(in, "loadbalancer/net", b.Name)
-		if b.Type != "network" || in.get("LoadBalancerArn") != "" && in.get("LoadBalancerArn") != arn {
+		if b.Type != "network" || in.Get("LoadBalancerArn") != "" && in.Get("LoadBalancerArn") != arn {
 			continue
 		}
 		known = true
@@ -132,7 +132,7 @@ func describeTargetGroups(c *Cloud, in *call) ([]node, *failure) {
 			items = append(items, []node{el("TargetGroupArn", arnOf(in, "targetgroup", g.Name)), el("TargetGroupName", g.Name), el("TargetType", g.Target), el("Protocol", "TCP"), el("Port", "6443"), opt("VpcId", c.networkOf(g)), texts("LoadBalancerArns", "member", []string{arn})})
 		}
 	}
-	if !known && in.get("LoadBalancerArn") != "" {
+	if !known && in.Get("LoadBalancerArn") != "" {
 		return nil, refuse("LoadBalancerNotFound", "One or more load balancers not found")
 	}
 	return []node{members("TargetGroups", items...)}, nil
@@ -148,7 +148,7 @@ func (c balancers) networkOf(g TargetGroup) string {
 func (c balancers) group(in *call) (TargetGroup, *failure) {
 	for _, b := range generator(c).balancersOf("network") {
 		for _, g := range b.TargetGroups {
-			if arnOf(in, "targetgroup", g.Name) == in.get("TargetGroupArn") {
+			if arnOf(in, "targetgroup", g.Name) == in.Get("TargetGroupArn") {
 				return g, nil
 			}
 		}
@@ -173,8 +173,8 @@ func registerTargets(c *Cloud, in *call) ([]node, *failure) {
 	if no != nil {
 		return nil, no
 	}
-	for _, t := range in.each("Targets.member") {
-		id := t.get("Id")
+	for _, t := range in.Each("Targets.member") {
+		id := t.Get("Id")
 		i, ok := c.instances.Get(id)
 		switch {
 		case g.Target == "instance" && !ok:
@@ -187,8 +187,8 @@ func registerTargets(c *Cloud, in *call) ([]node, *failure) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, t := range in.each("Targets.member") {
-		c.add(g.Name, target{ID: t.get("Id")})
+	for _, t := range in.Each("Targets.member") {
+		c.add(g.Name, target{ID: t.Get("Id")})
 	}
 	return nil, nil
 }
@@ -200,8 +200,8 @@ func deregisterTargets(c *Cloud, in *call) ([]node, *failure) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, t := range in.each("Targets.member") {
-		c.drop(g.Name, target{ID: t.get("Id")})
+	for _, t := range in.Each("Targets.member") {
+		c.drop(g.Name, target{ID: t.Get("Id")})
 	}
 	return nil, nil
 }

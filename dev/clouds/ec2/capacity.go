@@ -4,7 +4,7 @@ import "strings"
 
 // checkPlacement finds the host for an instance.
 func (c launcher) checkPlacement(o *order) *failure {
-	id, tenancy := o.get("Placement.HostId"), o.get("Placement.Tenancy")
+	id, tenancy := o.Get("Placement.HostId"), o.Get("Placement.Tenancy")
 	switch {
 	case id == "" && tenancy != "host":
 		return nil
@@ -80,12 +80,13 @@ func bucket(instanceType string, spot bool) string {
 
 // usage is the account's current usage in the bucket of an order.
 type usage struct {
-	inZone, ofType int   // instances in the order's zone
-	alike          int64 // of its type, on demand or spot
-	vcpus          int64 // in its bucket
+	placed map[string]int // instances by zone, and by zone/type
+	alike  int64          // of its type, on demand or spot
+	vcpus  int64          // in its bucket
 }
 
-func (c launcher) usage(o order) (u usage) {
+func (c launcher) usage(o order) usage {
+	u := usage{placed: map[string]int{}}
 	for _, i := range c.instances.All() {
 		if state := c.state(i); state == terminated || state == shuttingDown {
 			continue
@@ -96,18 +97,13 @@ func (c launcher) usage(o order) (u usage) {
 		if i.Type == o.typ.Name && i.spot() == o.spot() {
 			u.alike++
 		}
-		if i.Zone != o.zone {
-			continue
-		}
-		u.inZone++
-		if i.Type == o.typ.Name {
-			u.ofType++
-		}
+		u.placed[i.Zone]++
+		u.placed[i.Zone+"/"+i.Type]++
 	}
 	return u
 }
 
-func (o order) spot() bool { return o.get("InstanceMarketOptions.MarketType") == "spot" }
+func (o order) spot() bool { return o.Get("InstanceMarketOptions.MarketType") == "spot" }
 
 // mostVCPUs is the limit of an order's bucket; false if there is no limit.
 func (q Quotas) mostVCPUs(o order) (int64, bool) {
@@ -133,16 +129,8 @@ func (c launcher) room(o order) *failure {
 	case q.Instances > 0 && u.alike+1 > q.Instances:
 		return refuse("InstanceLimitExceeded", "You have requested more instances (%d) than your current instance limit of %d allows for the specified instance type.", u.alike+1, q.Instances)
 	}
-	return c.stock(o, u.inZone, u.ofType)
-}
-
-// stock refuses an order if the zone has no capacity.
-func (c launcher) stock(o order, inZone, ofType int) *failure {
-	for place, have := range map[string]int{o.zone: inZone, o.zone + "/" + o.typ.Name: ofType} {
-		limit, limited := c.options.Inventory.Capacity[place]
-		if c.exhausted[place] || limited && have >= limit {
-			return refuse("InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s). Our system will be working on provisioning additional capacity. You can currently get %s capacity by not specifying an Availability Zone in your request or choosing another one.", o.typ.Name, o.zone, o.typ.Name)
-		}
+	if c.Full(u.placed, o.zone, o.zone+"/"+o.typ.Name) {
+		return refuse("InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s). Our system will be working on provisioning additional capacity. You can currently get %s capacity by not specifying an Availability Zone in your request or choosing another one.", o.typ.Name, o.zone, o.typ.Name)
 	}
 	return nil
 }

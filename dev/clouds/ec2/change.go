@@ -33,7 +33,7 @@ func (c *store) known(in *call, ids []string) *failure {
 func (c reconciler) changeStates(in *call, wish string, why reason, refused ...string) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ids := in.list("InstanceId")
+	ids := in.List("InstanceId")
 	if no := c.known(in, ids); no != nil {
 		return nil, no
 	}
@@ -64,7 +64,7 @@ func terminateInstances(c *Cloud, in *call) ([]node, *failure) {
 }
 
 func stopInstances(c *Cloud, in *call) ([]node, *failure) {
-	for _, id := range in.list("InstanceId") {
+	for _, id := range in.List("InstanceId") {
 		if i, ok := c.instances.Get(id); ok && i.spot() {
 			return nil, refuse("UnsupportedOperation", "You can't stop the Spot Instance '%s' because it is associated with a one-time Spot Instance request.", id)
 		}
@@ -77,7 +77,7 @@ func startInstances(c *Cloud, in *call) ([]node, *failure) {
 }
 
 func rebootInstances(c *Cloud, in *call) ([]node, *failure) {
-	ids := in.list("InstanceId")
+	ids := in.List("InstanceId")
 	if no := c.known(in, ids); no != nil {
 		return nil, no
 	}
@@ -86,16 +86,15 @@ func rebootInstances(c *Cloud, in *call) ([]node, *failure) {
 		if state := c.state(i); state != running {
 			return nil, refuse("IncorrectState", "The instance '%s' is not in the state running, but %s", id, state)
 		}
-		c.instances.Update(id, func(i instance) instance {
+		c.instances.Change(id, func(i *instance) {
 			i.Boots++
-			return i
 		})
 	}
 	return []node{el("return", true)}, nil
 }
 
 func getConsoleOutput(c *Cloud, in *call) ([]node, *failure) {
-	id := in.get("InstanceId")
+	id := in.Get("InstanceId")
 	if no := c.known(in, []string{id}); no != nil {
 		return nil, no
 	}
@@ -108,7 +107,7 @@ func getConsoleOutput(c *Cloud, in *call) ([]node, *failure) {
 }
 
 func createTags(c *Cloud, in *call) ([]node, *failure) {
-	tags, ids := in.tags("Tag"), in.list("ResourceId")
+	tags, ids := in.Tags("Tag"), in.List("ResourceId")
 	if no := checkTagTexts(tags); no != nil {
 		return nil, no
 	}
@@ -136,9 +135,9 @@ func (c reconciler) tag(id string, tags map[string]string) bool {
 }
 
 func modifyNetworkInterfaceAttribute(c *Cloud, in *call) ([]node, *failure) {
-	id := in.get("NetworkInterfaceId")
+	id := in.Get("NetworkInterfaceId")
 	ok := c.interfaces.Update(id, func(n networkInterface) networkInterface {
-		if v := in.get("SourceDestCheck.Value"); v != "" {
+		if v := in.Get("SourceDestCheck.Value"); v != "" {
 			n.Checks = v == "true"
 		}
 		return n
@@ -152,11 +151,11 @@ func modifyNetworkInterfaceAttribute(c *Cloud, in *call) ([]node, *failure) {
 func assignIpv6Addresses(c *Cloud, in *call) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := in.get("NetworkInterfaceId")
+	id := in.Get("NetworkInterfaceId")
 	var addresses, prefixes []string
 	ok := c.interfaces.Update(id, func(n networkInterface) networkInterface {
-		addresses = c.freeIPv6(n.Subnet, in.number("Ipv6AddressCount"), false)
-		prefixes = c.freeIPv6(n.Subnet, in.number("Ipv6PrefixCount"), true)
+		addresses = c.freeIPv6(n.Subnet, in.Number("Ipv6AddressCount"), false)
+		prefixes = c.freeIPv6(n.Subnet, in.Number("Ipv6PrefixCount"), true)
 		n.IPv6, n.Prefixes = append(slices.Clone(n.IPv6), addresses...), append(slices.Clone(n.Prefixes), prefixes...)
 		return n
 	})
@@ -168,7 +167,7 @@ func assignIpv6Addresses(c *Cloud, in *call) ([]node, *failure) {
 
 func describeVolumes(c *Cloud, in *call) ([]node, *failure) {
 	id := func(v volume) string { return v.ID }
-	all, no := filtered(in, c.volumes.All(), in.list("VolumeId"), id, func(v volume) attributes {
+	all, no := filtered(in, c.volumes.All(), in.List("VolumeId"), id, func(v volume) attributes {
 		return tagged(v.Tags, map[string][]string{"volume-id": {v.ID}, "attachment.instance-id": {v.Instance}, "status": {volumeStatus(v)}})
 	})
 	if no != nil {
@@ -182,9 +181,9 @@ func describeVolumes(c *Cloud, in *call) ([]node, *failure) {
 			attachments = set("attachmentSet", []node{el("volumeId", v.ID), el("instanceId", v.Instance), el("device", v.Device), el("status", "attached"), el("deleteOnTermination", v.Goes)})
 		}
 		items = append(items, []node{
-			el("volumeId", v.ID), el("size", strconv.FormatInt(v.Size, 10)), el("snapshotId", v.Ebs.get("SnapshotId")), el("availabilityZone", v.Zone), el("status", volumeStatus(v)),
-			el("createTime", v.Made), attachments, tagSet(v.Tags), el("volumeType", v.Kind), opt("iops", v.Ebs.get("Iops")), opt("throughput", v.Ebs.get("Throughput")),
-			el("encrypted", v.Ebs.yes("Encrypted")), opt("kmsKeyId", v.Ebs.get("KmsKeyId")),
+			el("volumeId", v.ID), el("size", strconv.FormatInt(v.Size, 10)), el("snapshotId", v.Ebs.Get("SnapshotId")), el("availabilityZone", v.Zone), el("status", volumeStatus(v)),
+			el("createTime", v.Made), attachments, tagSet(v.Tags), el("volumeType", v.Kind), opt("iops", v.Ebs.Get("Iops")), opt("throughput", v.Ebs.Get("Throughput")),
+			el("encrypted", v.Ebs.Yes("Encrypted")), opt("kmsKeyId", v.Ebs.Get("KmsKeyId")),
 		})
 	}
 	return []node{set("volumeSet", items...), next}, no
@@ -199,7 +198,7 @@ func volumeStatus(v volume) string {
 
 func describeSpotInstanceRequests(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
-	ids := in.list("SpotInstanceRequestId")
+	ids := in.List("SpotInstanceRequestId")
 	for _, i := range c.listed(in, 0) {
 		if !i.spot() || len(ids) > 0 && !slices.Contains(ids, spotRequest(i)) {
 			continue
@@ -215,7 +214,7 @@ func describeSpotInstanceRequests(c *Cloud, in *call) ([]node, *failure) {
 		}
 		items = append(items, []node{
 			el("spotInstanceRequestId", spotRequest(i)), el("state", state), el("status", el("code", status)), el("instanceId", i.ID), el("type", "one-time"),
-			opt("spotPrice", i.Request.get("InstanceMarketOptions.SpotOptions.MaxPrice")), el("createTime", i.Made), el("launchedAvailabilityZone", i.Zone),
+			opt("spotPrice", i.Request.Get("InstanceMarketOptions.SpotOptions.MaxPrice")), el("createTime", i.Made), el("launchedAvailabilityZone", i.Zone),
 		})
 	}
 	if len(items) < len(ids) {

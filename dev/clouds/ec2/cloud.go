@@ -2,17 +2,15 @@ package ec2
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // Options are the options of a cloud.
@@ -79,16 +77,18 @@ type store struct {
 	interfaces *double.Table[networkInterface]
 	hosts      *double.Table[host]
 
-	mu        sync.Mutex // of writes, and of the fields below
-	made      int
-	tokens    map[string]answered
-	targets   map[string][]target // by load balancer or target group
-	exhausted map[string]bool     // by zone, or zone/type
-	lag       time.Duration
-	received  map[string][]url.Values
-	revoked   revoked
-	sample    Credential // in the samples
-	foreign   *foreign
+	double.Controls
+	double.Conditions // the places are zones, and zone/type
+	double.Inbox[url.Values]
+	*double.Credentials[Credential]
+	roles *double.Credentials[Role]
+
+	mu      sync.Mutex // of writes, and of the fields below
+	made    int
+	tokens  map[string]answered
+	targets map[string][]target // by load balancer or target group
+	sample  Credential          // in the samples
+	foreign *foreign
 }
 
 // answered is the outcome of a request with a token.
@@ -98,9 +98,10 @@ type answered struct {
 }
 
 var (
-	_ double.Cloud     = &Cloud{}
-	_ double.Host      = &Cloud{}
-	_ double.Inspected = &Cloud{}
+	_ double.Cloud       = &Cloud{}
+	_ double.Host        = &Cloud{}
+	_ double.Inspected   = &Cloud{}
+	_ double.Exhaustible = &Cloud{}
 )
 
 // New returns a cloud with a clock.
@@ -109,9 +110,11 @@ func New(clock *double.Clock, o Options) *Cloud {
 		options: o.complete(), clock: clock,
 		instances: double.NewTable[instance](clock), volumes: double.NewTable[volume](clock),
 		interfaces: double.NewTable[networkInterface](clock), hosts: double.NewTable[host](clock),
-		tokens: map[string]answered{}, targets: map[string][]target{}, exhausted: map[string]bool{}, received: map[string][]url.Values{},
-		foreign: &foreign{},
+		tokens: map[string]answered{}, targets: map[string][]target{}, foreign: &foreign{},
+		Credentials: double.NewCredentials(o.AcceptAny, o.Inventory.first, o.Inventory.Credentials...), roles: double.NewCredentials(o.AcceptAny, nil, o.Inventory.Roles...),
 	}
+	c.SetCapacity(o.Inventory.Capacity)
+	c.Controls = reconciler{c}.controls()
 	if len(o.Inventory.Credentials) > 0 {
 		c.sample = o.Inventory.Credentials[0]
 	}
@@ -150,7 +153,7 @@ func (s service) signingName() string {
 
 // call is a decoded request.
 type call struct {
-	form
+	form.Form
 	service service
 	action  string
 	// account is the caller's account, request the ID of the answer, region the region of the request.
@@ -163,7 +166,7 @@ func read(body []byte) call {
 	if err != nil {
 		values = url.Values{}
 	}
-	return call{form: form{values: values}, service: versions[values.Get("Version")], action: values.Get("Action")}
+	return call{Form: form.Form{Values: values}, service: versions[values.Get("Version")], action: values.Get("Action")}
 }
 
 // operation is the name of the action, with the service as a prefix for services other than EC2, and with a suffix for later pages.
@@ -172,7 +175,7 @@ func (c call) operation() string {
 	if c.service != "ec2" {
 		name = string(c.service) + "." + name
 	}
-	if c.get("NextToken") != "" || c.get("Marker") != "" {
+	if c.Get("NextToken") != "" || c.Get("Marker") != "" {
 		name += "+"
 	}
 	return name
@@ -188,13 +191,13 @@ func (c *Cloud) Operation(_ *http.Request, body []byte) (name string, writes boo
 // Fail implements [double.Cloud].
 func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	in := read(bodyOf(r))
-	writeFailure(w, in.service, c.requestID(), worded(in.service, f))
+	writeFailure(w, in.service, double.UUID(), worded(in.service, f))
 }
 
 // Serve implements [double.Cloud].
 func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	in := read(body)
-	in.request = c.requestID()
+	in.request = double.UUID()
 	c.settle()
 	answer, no := c.serve(r, body, &in)
 	if no != nil {
@@ -233,7 +236,7 @@ func (c *Cloud) serve(r *http.Request, body []byte, in *call) ([]node, *failure)
 	if no := in.permitted(); no != nil {
 		return nil, no
 	}
-	c.remember(in)
+	c.Remember(in.operation(), in.Values)
 	return do(c, in)
 }
 
@@ -251,16 +254,12 @@ func (c authenticator) authenticate(r *http.Request, body []byte, in *call) *fai
 		return in.unknown("MissingAuthenticationToken", "Request is missing Authentication Token")
 	}
 	no := in.unknown("InvalidClientTokenId", "The security token included in the request is invalid.")
-	for _, known := range c.credentials() {
-		if known.AccessKeyID != s.key {
-			continue
-		}
+	if known, ok := c.Credentials.Find(func(k Credential) bool { return k.AccessKeyID == s.key }); ok {
 		if no = c.refuses(known, s, in, r, body); no == nil {
 			in.caller, in.account = known, cmp.Or(known.Account, in.account)
 		}
-		break
 	}
-	if generator(c).stranger() {
+	if c.AcceptsUnknown() {
 		in.caller.AccessKeyID, in.region, no = s.key, s.region, nil
 	}
 	return no
@@ -293,40 +292,13 @@ func (c call) unknown(code, message string) *failure {
 }
 
 func (c call) permitted() *failure {
-	name, allowed := c.operationOfAction(), len(c.caller.Allow) == 0
-	for _, pattern := range c.caller.Allow {
-		ok, _ := path.Match(pattern, name)
-		allowed = allowed || ok
-	}
-	for _, pattern := range c.caller.Deny {
-		if ok, _ := path.Match(pattern, name); ok {
-			allowed = false
-		}
-	}
-	if allowed || c.service == "sts" {
+	if c.service == "sts" || double.Permitted(c.operationOfAction(), c.caller.Allow, c.caller.Deny) {
 		return nil
 	}
 	if c.service == "ec2" {
 		return refuse("UnauthorizedOperation", "You are not authorized to perform this operation. User: arn:aws:iam::%s:user/machines is not authorized to perform: ec2:%s", c.account, c.action)
 	}
 	return refuse("AccessDenied", "User: arn:aws:iam::%s:user/machines is not authorized to perform: elasticloadbalancing:%s", c.account, c.action)
-}
-
-// mostReceived is the number of kept requests of each operation.
-const mostReceived = 200
-
-func (c authenticator) remember(in *call) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := append(c.received[in.operation()], in.values)
-	c.received[in.operation()] = all[max(0, len(all)-mostReceived):]
-}
-
-// Received are the parameters of the last authenticated requests for an operation.
-func (c *Cloud) Received(operation string) []url.Values {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]url.Values{}, c.received[operation]...)
 }
 
 // next is a new number; the caller holds the lock.
@@ -336,14 +308,4 @@ func (c *store) next() int {
 }
 
 // newID returns a new ID in AWS's form: a word and 17 hexadecimal digits.
-func (c *store) newID(kind string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d", c.options.Inventory.Account, kind, c.clock.Now().UnixNano(), c.next()))
-	return kind + "-0" + hex.EncodeToString(sum[:8])
-}
-
-func (c *store) requestID() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h := fmt.Sprintf("%032x", c.next())
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
+func newID(kind string) string { return kind + "-0" + double.Hex(16) }

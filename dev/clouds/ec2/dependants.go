@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // volume is a disk.
 type volume struct {
 	ID, Account, Zone string
 	Device, Instance  string
-	Ebs               form // of the request
+	Ebs               form.Form // of the request
 	Size              int64
 	Kind              string
 	Tags              map[string]string
@@ -70,26 +73,13 @@ const reserved = 4
 
 // freeAddress is the first unused address of a subnet in its network; the caller holds the lock.
 func (c launcher) freeAddress(s Subnet) (string, bool) {
-	prefix, err := netip.ParsePrefix(s.CIDR)
-	if err != nil {
-		return "", false
-	}
 	taken := map[string]bool{}
 	for _, n := range c.interfaces.All() {
 		if n.Subnet.Network == s.Network {
 			taken[n.Address] = true
 		}
 	}
-	a := prefix.Masked().Addr()
-	for range reserved {
-		a = a.Next()
-	}
-	for ; prefix.Contains(a.Next()); a = a.Next() { // the last address is reserved too
-		if !taken[a.String()] {
-			return a.String(), true
-		}
-	}
-	return "", false
+	return double.FreeAddress(s.CIDR, reserved, taken)
 }
 
 // freeIPv6 returns free addresses, or prefixes, of a subnet; the caller holds the lock.

@@ -16,8 +16,8 @@ func tagSet(tags map[string]string) node {
 }
 
 func describeInstances(c *Cloud, in *call) ([]node, *failure) {
-	ids, lag := in.list("InstanceId"), c.lagging()
-	if len(ids) > 0 && in.get("MaxResults") != "" {
+	ids, lag := in.List("InstanceId"), c.Lag()
+	if len(ids) > 0 && in.Get("MaxResults") != "" {
 		return nil, refuse("InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
 	}
 	all := c.listed(in, lag)
@@ -50,12 +50,12 @@ func (c describer) instanceAttributes(i instance, at time.Time) attributes {
 		lifecycle = "spot"
 	}
 	return tagged(i.Tags, map[string][]string{
-		"client-token": {i.Request.get("ClientToken")}, "instance-state-name": {c.stateAt(i, at)}, "instance-id": {i.ID},
-		"instance-state-code": {strconv.Itoa(stateCodes[c.stateAt(i, at)])}, "instance-type": {i.Type}, "image-id": {i.Request.get("ImageId")},
+		"client-token": {i.Request.Get("ClientToken")}, "instance-state-name": {c.stateAt(i, at)}, "instance-id": {i.ID},
+		"instance-state-code": {strconv.Itoa(stateCodes[c.stateAt(i, at)])}, "instance-type": {i.Type}, "image-id": {i.Request.Get("ImageId")},
 		"availability-zone": {i.Zone}, "instance-lifecycle": {lifecycle}, "host-id": {i.Host}, "reservation-id": {i.Reservation},
 		"owner-id": {i.Account}, "private-dns-name": {c.privateName(i)}, "subnet-id": {c.primary(i).Subnet.ID}, "vpc-id": {c.primary(i).Subnet.Network},
-		"private-ip-address": {c.primary(i).Address}, "key-name": {i.Request.get("KeyName")},
-		"placement-group-name": {i.Request.get("Placement.GroupName")},
+		"private-ip-address": {c.primary(i).Address}, "key-name": {i.Request.Get("KeyName")},
+		"placement-group-name": {i.Request.Get("Placement.GroupName")},
 	})
 }
 
@@ -71,7 +71,7 @@ func (c *store) primary(i instance) networkInterface {
 
 // privateName is the private DNS name of an instance. It contains the address, or the ID if the request says so.
 func (c *store) privateName(i instance) string {
-	if i.Request.get("PrivateDnsNameOptions.HostnameType") == "resource-name" {
+	if i.Request.Get("PrivateDnsNameOptions.HostnameType") == "resource-name" {
 		return i.ID + "." + domainOf(c.region(i.Zone))
 	}
 	return dnsName(c.primary(i).Address, c.region(i.Zone))
@@ -86,17 +86,17 @@ func (c describer) reservation(i instance, at time.Time) []node {
 
 func (c describer) instanceNodes(i instance, at time.Time) []node {
 	state, why, first := c.stateAt(i, at), c.reasonAt(i, at), c.primary(i)
-	image, _ := c.image(i.Request.get("ImageId"))
+	image, _ := c.image(i.Request.Get("ImageId"))
 	nodes := []node{
 		el("instanceId", i.ID), el("imageId", image.ID), el("instanceState", el("code", stateCodes[state]), el("name", state)),
 		el("privateDnsName", c.privateName(i)), el("dnsName", publicName(first.Public)), el("reason", i.transition(state)),
-		opt("keyName", i.Request.get("KeyName")), el("amiLaunchIndex", "0"), el("instanceType", i.Type), el("launchTime", i.Made),
+		opt("keyName", i.Request.Get("KeyName")), el("amiLaunchIndex", "0"), el("instanceType", i.Type), el("launchTime", i.Made),
 		c.placementOf(i), el("monitoring", el("state", monitoring(i))), opt("subnetId", first.Subnet.ID), opt("vpcId", first.Subnet.Network),
 		opt("privateIpAddress", first.Address), opt("ipAddress", first.Public), el("sourceDestCheck", first.Checks),
 		groupSet(first.Groups), el("architecture", image.Arch), el("rootDeviceType", "ebs"), el("rootDeviceName", image.RootDevice),
-		c.mappings(i), el("virtualizationType", "hvm"), el("clientToken", i.Request.get("ClientToken")), tagSet(i.Tags),
-		el("hypervisor", "xen"), c.interfaceSet(i, state, at), el("ebsOptimized", i.Request.yes("EbsOptimized")),
-		opt("capacityReservationId", i.Request.get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")),
+		c.mappings(i), el("virtualizationType", "hvm"), el("clientToken", i.Request.Get("ClientToken")), tagSet(i.Tags),
+		el("hypervisor", "xen"), c.interfaceSet(i, state, at), el("ebsOptimized", i.Request.Yes("EbsOptimized")),
+		opt("capacityReservationId", i.Request.Get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")),
 	}
 	if i.spot() {
 		nodes = append(nodes, el("instanceLifecycle", "spot"), el("spotInstanceRequestId", spotRequest(i)))
@@ -104,7 +104,7 @@ func (c describer) instanceNodes(i instance, at time.Time) []node {
 	if why.Code != "" && state != running && state != pending {
 		nodes = append(nodes, el("stateReason", el("code", why.Code), el("message", why.Message)))
 	}
-	if profile := i.Request.get("IamInstanceProfile.Name"); profile != "" {
+	if profile := i.Request.Get("IamInstanceProfile.Name"); profile != "" {
 		nodes = append(nodes, el("iamInstanceProfile", el("arn", "arn:aws:iam::"+i.Account+":instance-profile/"+profile), el("id", "AIPACKCEVSQ6C2EXAMPLE")))
 	}
 	return append(nodes, i.options()...)
@@ -112,7 +112,7 @@ func (c describer) instanceNodes(i instance, at time.Time) []node {
 
 // options are the options of the request, which the answer repeats.
 func (i instance) options() []node {
-	meta, cpu := i.Request.in("MetadataOptions"), i.Request.in("CpuOptions")
+	meta, cpu := i.Request.In("MetadataOptions"), i.Request.In("CpuOptions")
 	or := func(value, usual string) string {
 		if value == "" {
 			return usual
@@ -120,15 +120,15 @@ func (i instance) options() []node {
 		return value
 	}
 	return []node{
-		el("metadataOptions", el("state", "applied"), el("httpTokens", or(meta.get("HttpTokens"), "optional")),
-			el("httpPutResponseHopLimit", or(meta.get("HttpPutResponseHopLimit"), "1")), el("httpEndpoint", or(meta.get("HttpEndpoint"), "enabled")),
-			el("httpProtocolIpv6", or(meta.get("HttpProtocolIpv6"), "disabled"))),
-		el("cpuOptions", el("coreCount", or(cpu.get("CoreCount"), "1")), el("threadsPerCore", or(cpu.get("ThreadsPerCore"), "2")), opt("amdSevSnp", cpu.get("AmdSevSnp"))),
+		el("metadataOptions", el("state", "applied"), el("httpTokens", or(meta.Get("HttpTokens"), "optional")),
+			el("httpPutResponseHopLimit", or(meta.Get("HttpPutResponseHopLimit"), "1")), el("httpEndpoint", or(meta.Get("HttpEndpoint"), "enabled")),
+			el("httpProtocolIpv6", or(meta.Get("HttpProtocolIpv6"), "disabled"))),
+		el("cpuOptions", el("coreCount", or(cpu.Get("CoreCount"), "1")), el("threadsPerCore", or(cpu.Get("ThreadsPerCore"), "2")), opt("amdSevSnp", cpu.Get("AmdSevSnp"))),
 	}
 }
 
 func monitoring(i instance) string {
-	if i.Request.yes("Monitoring.Enabled") {
+	if i.Request.Yes("Monitoring.Enabled") {
 		return "enabled"
 	}
 	return "disabled"
@@ -143,13 +143,13 @@ func (i instance) transition(state string) string {
 }
 
 func (c describer) placementOf(i instance) node {
-	p := i.Request.in("Placement")
-	tenancy := p.get("Tenancy")
+	p := i.Request.In("Placement")
+	tenancy := p.Get("Tenancy")
 	if tenancy == "" {
 		tenancy = "default"
 	}
-	return el("placement", el("availabilityZone", i.Zone), el("groupName", p.get("GroupName")), opt("groupId", p.get("GroupId")), el("tenancy", tenancy),
-		opt("hostId", i.Host), opt("affinity", p.get("Affinity")), opt("partitionNumber", p.get("PartitionNumber")))
+	return el("placement", el("availabilityZone", i.Zone), el("groupName", p.Get("GroupName")), opt("groupId", p.Get("GroupId")), el("tenancy", tenancy),
+		opt("hostId", i.Host), opt("affinity", p.Get("Affinity")), opt("partitionNumber", p.Get("PartitionNumber")))
 }
 
 func groupSet(ids []string) node {

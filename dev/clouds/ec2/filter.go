@@ -34,12 +34,12 @@ func tagged(tags map[string]string, more map[string][]string) attributes {
 
 // matches reports whether a resource passes all filters of a request.
 func (c call) matches(a attributes) (bool, *failure) {
-	for _, f := range c.each("Filter") {
-		values, known := a(f.get("Name"))
+	for _, f := range c.Each("Filter") {
+		values, known := a(f.Get("Name"))
 		if !known {
-			return false, refuse("InvalidParameterValue", "The filter '%s' is invalid", f.get("Name"))
+			return false, refuse("InvalidParameterValue", "The filter '%s' is invalid", f.Get("Name"))
 		}
-		if !slices.ContainsFunc(f.list("Value"), func(pattern string) bool {
+		if !slices.ContainsFunc(f.List("Value"), func(pattern string) bool {
 			return slices.ContainsFunc(values, func(v string) bool { return like(pattern, v) })
 		}) {
 			return false, nil
@@ -96,7 +96,7 @@ func filtered[T any](in *call, all []T, ids []string, id func(T) string, a func(
 
 // page returns the requested page of a list that is sorted by ID.
 func page[T any](c *Cloud, in *call, all []T, id func(T) string) ([]T, node, *failure) {
-	if token := in.get("NextToken"); token != "" {
+	if token := in.Get("NextToken"); token != "" {
 		last, err := base64.StdEncoding.DecodeString(token)
 		if err != nil {
 			return nil, node{}, refuse("InvalidNextToken", "The token '%s' is invalid", token)
@@ -106,7 +106,7 @@ func page[T any](c *Cloud, in *call, all []T, id func(T) string) ([]T, node, *fa
 		}
 	}
 	size := c.options.PageSize
-	if most := in.number("MaxResults"); most > 0 {
+	if most := in.Number("MaxResults"); most > 0 {
 		size = min(size, int(most))
 	}
 	if len(all) <= size {

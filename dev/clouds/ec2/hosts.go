@@ -18,14 +18,14 @@ type host struct {
 func allocateHosts(c *Cloud, in *call) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	token := "hosts/" + in.account + "/" + in.get("ClientToken")
-	if before, ok := c.tokens[token]; ok && in.get("ClientToken") != "" {
-		if before.request != in.values.Encode() {
+	token := "hosts/" + in.account + "/" + in.Get("ClientToken")
+	if before, ok := c.tokens[token]; ok && in.Get("ClientToken") != "" {
+		if before.request != in.Values.Encode() {
 			return nil, refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
 		}
 		return []node{texts("hostIdSet", "item", before.ids)}, nil
 	}
-	zone, t := in.get("AvailabilityZone"), in.get("InstanceType")
+	zone, t := in.Get("AvailabilityZone"), in.Get("InstanceType")
 	_, known := c.typeNamed(t)
 	q, n := c.options.Inventory.Quotas.Hosts, int64(len(c.hosts.All()))
 	switch {
@@ -35,15 +35,15 @@ func allocateHosts(c *Cloud, in *call) ([]node, *failure) {
 		return nil, refuse("InvalidParameterValue", "Invalid value '%s' for InstanceType.", t)
 	case q > 0 && n >= q:
 		return nil, refuse("HostLimitExceeded", "You have reached the limit on the number of Dedicated Hosts that you can allocate.")
-	case c.exhausted[zone] || c.exhausted[zone+"/host"]:
+	case c.Lacks(zone, zone+"/host"):
 		return nil, refuse("InsufficientHostCapacity", "There is not enough capacity to fulfill your Dedicated Host request in the Availability Zone %s", zone)
 	}
 	h := host{
-		ID: c.newID("h"), Zone: zone, Type: t, Account: in.account, Token: in.get("ClientToken"), AutoPlacement: in.get("AutoPlacement"),
-		Tags: in.tagsFor("dedicated-host"), Allocated: c.clock.Now(),
+		ID: newID("h"), Zone: zone, Type: t, Account: in.account, Token: in.Get("ClientToken"), AutoPlacement: in.Get("AutoPlacement"),
+		Tags: tagsFor(in.Form, "dedicated-host"), Allocated: c.clock.Now(),
 	}
 	c.hosts.Put(h.ID, h)
-	c.tokens[token] = answered{request: in.values.Encode(), ids: []string{h.ID}}
+	c.tokens[token] = answered{request: in.Values.Encode(), ids: []string{h.ID}}
 	return []node{texts("hostIdSet", "item", []string{h.ID})}, nil
 }
 
@@ -53,7 +53,7 @@ func releaseHosts(c *Cloud, in *call) ([]node, *failure) {
 	defer c.mu.Unlock()
 	var done []string
 	var failed [][]node
-	for _, id := range in.list("HostId") {
+	for _, id := range in.List("HostId") {
 		_, ok := c.hosts.Get(id)
 		switch {
 		case !ok:
@@ -77,7 +77,7 @@ func (c *store) occupied(id string) bool {
 }
 
 func describeHosts(c *Cloud, in *call) ([]node, *failure) {
-	ids := in.list("HostId")
+	ids := in.List("HostId")
 	id := func(h host) string { return h.ID }
 	// EC2 calls this parameter Filter, and pages the answer.
 	all, no := filtered(in, c.hosts.All(), ids, id, func(h host) attributes {

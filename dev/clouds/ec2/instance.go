@@ -4,13 +4,15 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // instance is an instance as requested, with its later changes. Its state depends on the time.
 type instance struct {
 	ID, Reservation, Account string
 	// Request are the parameters of its creation.
-	Request form
+	Request form.Form
 	Zone    string
 	Type    string
 	Tags    map[string]string
@@ -125,9 +127,8 @@ func (c reconciler) settle() {
 		for group, members := range c.targets {
 			c.targets[group] = slices.DeleteFunc(slices.Clone(members), func(t target) bool { return t.ID == i.ID })
 		}
-		c.instances.Update(i.ID, func(i instance) instance {
+		c.instances.Change(i.ID, func(i *instance) {
 			i.settled = true
-			return i
 		})
 	}
 }
@@ -183,4 +184,4 @@ func (i instance) tagged(tags map[string]string) instance {
 	return i
 }
 
-func (i instance) spot() bool { return i.Request.get("InstanceMarketOptions.MarketType") == "spot" }
+func (i instance) spot() bool { return i.Request.Get("InstanceMarketOptions.MarketType") == "spot" }

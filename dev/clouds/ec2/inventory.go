@@ -47,6 +47,9 @@ type Credential struct {
 	Allow []string `json:"allow,omitempty"`
 }
 
+// first reports whether a key belongs to the account of the inventory.
+func (v Inventory) first(k Credential) bool { return k.Account == "" || k.Account == v.Account }
+
 // Role is a role that a web identity may assume.
 type Role struct {
 	ARN   string `json:"arn"`

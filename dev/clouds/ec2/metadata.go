@@ -14,7 +14,7 @@ func (c *Cloud) Metadata(id string) http.Handler {
 	const token = "AQAAAExampleTokenOfTheMetadataService=="
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i, ok := c.instances.Get(id)
-		if !ok || c.state(i) != running || i.Request.get("MetadataOptions.HttpEndpoint") == "disabled" {
+		if !ok || c.state(i) != running || i.Request.Get("MetadataOptions.HttpEndpoint") == "disabled" {
 			http.Error(w, "Forbidden", http.StatusForbidden)
 			return
 		}
@@ -23,7 +23,7 @@ func (c *Cloud) Metadata(id string) http.Handler {
 			return
 		}
 		sent := r.Header.Get("X-Aws-Ec2-Metadata-Token")
-		if sent != token && (sent != "" || i.Request.get("MetadataOptions.HttpTokens") == "required") {
+		if sent != token && (sent != "" || i.Request.Get("MetadataOptions.HttpTokens") == "required") {
 			http.Error(w, "Unauthorized", http.StatusUnauthorized)
 			return
 		}
@@ -55,7 +55,7 @@ func (c imds) fact(i instance, path string) (string, bool) {
 	at := i.Interrupted.UTC().Format("2006-01-02T15:04:05Z")
 	switch path {
 	case "user-data":
-		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData"))
+		data, _ := base64.StdEncoding.DecodeString(i.Request.Get("UserData"))
 		return string(data), len(data) > 0
 	case "dynamic/instance-identity/document":
 		return c.identity(i), true
@@ -72,7 +72,7 @@ func (c imds) fact(i instance, path string) (string, bool) {
 	}
 	name, ok := strings.CutPrefix(path, "meta-data/")
 	facts := map[string]string{
-		"instance-id": i.ID, "instance-type": i.Type, "ami-id": i.Request.get("ImageId"), "local-ipv4": first.Address, "public-ipv4": first.Public,
+		"instance-id": i.ID, "instance-type": i.Type, "ami-id": i.Request.Get("ImageId"), "local-ipv4": first.Address, "public-ipv4": first.Public,
 		"local-hostname": c.privateName(i), "hostname": c.privateName(i), "instance-life-cycle": life, "reservation-id": i.Reservation,
 		"placement/availability-zone": i.Zone, "placement/region": c.region(i.Zone),
 	}
@@ -80,7 +80,7 @@ func (c imds) fact(i instance, path string) (string, bool) {
 }
 
 func (c imds) identity(i instance) string {
-	image, _ := c.image(i.Request.get("ImageId"))
+	image, _ := c.image(i.Request.Get("ImageId"))
 	raw, _ := json.Marshal(map[string]string{ // only texts
 		"accountId": i.Account, "architecture": image.Arch, "availabilityZone": i.Zone, "imageId": image.ID, "instanceId": i.ID, "instanceType": i.Type,
 		"pendingTime": i.Made.UTC().Format(time.RFC3339), "privateIp": c.primary(i).Address, "region": c.region(i.Zone), "version": "2017-09-30",

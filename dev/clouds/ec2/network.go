@@ -6,7 +6,7 @@ import (
 )
 
 func describeSubnets(c *Cloud, in *call) ([]node, *failure) {
-	ids := in.list("SubnetId")
+	ids := in.List("SubnetId")
 	for _, id := range ids {
 		if _, ok := c.subnet(in.region, "", id); !ok {
 			return nil, refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
@@ -41,7 +41,7 @@ func word(b bool) string {
 }
 
 func describeSecurityGroups(c *Cloud, in *call) ([]node, *failure) {
-	ids, groups := in.list("GroupId"), c.options.Inventory.SecurityGroups
+	ids, groups := in.List("GroupId"), c.options.Inventory.SecurityGroups
 	for _, id := range ids {
 		if c.options.AcceptAny && !slices.ContainsFunc(groups, func(g SecurityGroup) bool { return g.ID == id }) {
 			groups = append(slices.Clone(groups), SecurityGroup{ID: id, Name: id, Network: idOf("vpc", in.region)})
@@ -64,7 +64,7 @@ func describeSecurityGroups(c *Cloud, in *call) ([]node, *failure) {
 }
 
 func describeImages(c *Cloud, in *call) ([]node, *failure) {
-	all, ids := c.options.Inventory.Images, in.list("ImageId")
+	all, ids := c.options.Inventory.Images, in.List("ImageId")
 	for _, id := range ids {
 		i, ok := c.image(id)
 		switch {
@@ -95,7 +95,7 @@ func describeImages(c *Cloud, in *call) ([]node, *failure) {
 }
 
 func describeInstanceTypes(c *Cloud, in *call) ([]node, *failure) {
-	names := in.list("InstanceType")
+	names := in.List("InstanceType")
 	all := c.options.Inventory.Types
 	for _, name := range names {
 		t, ok := c.typeNamed(name)
@@ -131,7 +131,7 @@ func describeInstanceTypes(c *Cloud, in *call) ([]node, *failure) {
 }
 
 func describeAvailabilityZones(c *Cloud, in *call) ([]node, *failure) {
-	names := in.list("ZoneName")
+	names := in.List("ZoneName")
 	all, no := filtered(in, generator{c.store}.zonesNamed(in, names), names, func(z Zone) string { return z.Name }, func(z Zone) attributes {
 		return tagged(nil, map[string][]string{"zone-name": {z.Name}, "zone-type": {z.Type}, "state": {"available"}, "region-name": {in.region}})
 	})
@@ -150,7 +150,7 @@ func describeAvailabilityZones(c *Cloud, in *call) ([]node, *failure) {
 }
 
 func describeRegions(c *Cloud, in *call) ([]node, *failure) {
-	names := in.list("RegionName")
+	names := in.List("RegionName")
 	if len(names) == 0 {
 		names = []string{in.region}
 	}
@@ -165,7 +165,7 @@ func describeRegions(c *Cloud, in *call) ([]node, *failure) {
 }
 
 func describeVpcs(c *Cloud, in *call) ([]node, *failure) {
-	ids := in.list("VpcId")
+	ids := in.List("VpcId")
 	id := func(n Network) string { return n.ID }
 	all, no := filtered(in, generator{c.store}.networksNamed(in, ids, id), ids, id, func(n Network) attributes {
 		return tagged(nil, map[string][]string{"vpc-id": {n.ID}, "cidr": {n.CIDR}, "is-default": {word(n.Default)}})
@@ -184,7 +184,7 @@ func describeVpcs(c *Cloud, in *call) ([]node, *failure) {
 func optionsOf(n Network) string { return "dopt-" + strings.TrimPrefix(n.ID, "vpc-") }
 
 func describeDhcpOptions(c *Cloud, in *call) ([]node, *failure) {
-	ids := in.list("DhcpOptionsId")
+	ids := in.List("DhcpOptionsId")
 	all, no := filtered(in, generator{c.store}.networksNamed(in, ids, optionsOf), ids, optionsOf, func(n Network) attributes {
 		return tagged(nil, map[string][]string{"dhcp-options-id": {optionsOf(n)}})
 	})

@@ -3,9 +3,12 @@ package ec2
 import (
 	"cmp"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // mostUserData is the maximum size of user data, in bytes.
@@ -13,7 +16,7 @@ const mostUserData = 16384
 
 // order is a validated request for an instance.
 type order struct {
-	form
+	form.Form
 	image   Image
 	typ     Type
 	region  string
@@ -34,13 +37,13 @@ func runInstances(c *Cloud, in *call) ([]node, *failure) {
 	if no != nil {
 		return nil, no
 	}
-	c.tokens[token] = answered{request: in.values.Encode()} // also for a launch that is refused below
+	c.tokens[token] = answered{request: in.Values.Encode()} // also for a launch that is refused below
 	if no = c.room(o); no != nil {
 		return nil, no
 	}
 	i, no := c.launch(in, o)
 	if no == nil {
-		c.tokens[token] = answered{request: in.values.Encode(), ids: []string{i.ID}}
+		c.tokens[token] = answered{request: in.Values.Encode(), ids: []string{i.ID}}
 	}
 	return c.told(i, no)
 }
@@ -55,24 +58,24 @@ func (c *Cloud) told(i instance, no *failure) ([]node, *failure) {
 // tokenOf is the key of a launch's token. A token is valid only in the zone of the request, or of its subnet: the same token in
 // another zone is another launch.
 func (c launchTokens) tokenOf(in *call) string {
-	zone, subnet := in.get("Placement.AvailabilityZone"), in.get("SubnetId")
-	for _, n := range in.each("NetworkInterface") {
-		subnet = cmp.Or(subnet, n.get("SubnetId"))
+	zone, subnet := in.Get("Placement.AvailabilityZone"), in.Get("SubnetId")
+	for _, n := range in.Each("NetworkInterface") {
+		subnet = cmp.Or(subnet, n.Get("SubnetId"))
 	}
 	if s, ok := c.subnet(in.region, zone, subnet); ok && zone == "" && subnet != "" {
 		zone = s.Zone
 	}
-	return in.account + "/" + zone + "/" + in.get("ClientToken")
+	return in.account + "/" + zone + "/" + in.Get("ClientToken")
 }
 
 // repeated is the instance that was created with the token. A token that was used for a different request is refused, even if
 // that request was refused for lack of capacity.
 func (c launchTokens) repeated(in *call, token string) (instance, bool, *failure) {
 	before, ok := c.tokens[token]
-	if !ok || in.get("ClientToken") == "" {
+	if !ok || in.Get("ClientToken") == "" {
 		return instance{}, false, nil
 	}
-	if before.request != in.values.Encode() {
+	if before.request != in.Values.Encode() {
 		return instance{}, false, refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
 	}
 	if len(before.ids) == 0 {
@@ -84,7 +87,7 @@ func (c launchTokens) repeated(in *call, token string) (instance, bool, *failure
 
 // check refuses what AWS refuses before it checks capacity.
 func (c launcher) check(in *call) (order, *failure) {
-	o := order{form: in.form, region: in.region, zone: in.get("Placement.AvailabilityZone")}
+	o := order{Form: in.Form, region: in.region, zone: in.Get("Placement.AvailabilityZone")}
 	for _, check := range []func(*order) *failure{
 		c.checkCounts, checkUserData, c.checkImage, c.checkType, c.checkZoneName, c.checkNetwork, c.checkZone, c.checkNames, c.checkPlacement, checkDisks, checkTags, checkMarket,
 	} {
@@ -97,18 +100,18 @@ func (c launcher) check(in *call) (order, *failure) {
 
 func (c launcher) checkCounts(o *order) *failure {
 	for _, key := range []string{"MinCount", "MaxCount", "ImageId"} {
-		if o.get(key) == "" {
+		if o.Get(key) == "" {
 			return refuse("MissingParameter", "The request must contain the parameter %s", key)
 		}
 	}
-	if o.number("MinCount") != 1 || o.number("MaxCount") != 1 {
+	if o.Number("MinCount") != 1 || o.Number("MaxCount") != 1 {
 		return refuse("InvalidParameterValue", "This simulator creates one instance at a time")
 	}
 	return nil
 }
 
 func checkUserData(o *order) *failure {
-	raw, err := base64.StdEncoding.DecodeString(o.get("UserData"))
+	raw, err := base64.StdEncoding.DecodeString(o.Get("UserData"))
 	if err != nil {
 		return refuse("InvalidUserData.Malformed", "Invalid BASE64 encoding of user data")
 	}
@@ -119,7 +122,7 @@ func checkUserData(o *order) *failure {
 }
 
 func (c launcher) checkImage(o *order) *failure {
-	id := o.get("ImageId")
+	id := o.Get("ImageId")
 	if !strings.HasPrefix(id, "ami-") {
 		return refuse("InvalidAMIID.Malformed", "Invalid id: %q (expecting \"ami-...\")", id)
 	}
@@ -141,9 +144,9 @@ func (c *store) image(id string) (Image, bool) {
 }
 
 func (c launcher) checkType(o *order) *failure {
-	t, ok := c.typeNamed(o.get("InstanceType"))
+	t, ok := c.typeNamed(o.Get("InstanceType"))
 	if !ok {
-		return refuse("InvalidParameterValue", "Invalid value '%s' for InstanceType.", o.get("InstanceType"))
+		return refuse("InvalidParameterValue", "Invalid value '%s' for InstanceType.", o.Get("InstanceType"))
 	}
 	o.typ = t
 	return nil
@@ -159,32 +162,32 @@ func (c *store) typeNamed(name string) (Type, bool) {
 }
 
 func (c launcher) checkNetwork(o *order) *failure {
-	interfaces := o.each("NetworkInterface")
+	interfaces := o.Each("NetworkInterface")
 	if len(interfaces) == 0 {
 		s, ok := c.defaultSubnet(o.region, o.zone)
-		if id := o.get("SubnetId"); id != "" {
+		if id := o.Get("SubnetId"); id != "" {
 			s, ok = c.subnet(o.region, o.zone, id)
 		}
 		if !ok {
-			return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", o.get("SubnetId"))
+			return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", o.Get("SubnetId"))
 		}
 		o.subnets = []Subnet{s}
 		return nil
 	}
 	for _, n := range interfaces {
 		s, ok := c.defaultSubnet(o.region, o.zone)
-		if id := n.get("SubnetId"); id != "" {
+		if id := n.Get("SubnetId"); id != "" {
 			s, ok = c.subnet(o.region, o.zone, id)
 		}
 		if !ok {
-			return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", n.get("SubnetId"))
+			return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", n.Get("SubnetId"))
 		}
-		for _, id := range n.list("SecurityGroupId") {
+		for _, id := range n.List("SecurityGroupId") {
 			if !c.options.AcceptAny && !slices.ContainsFunc(c.options.Inventory.SecurityGroups, func(g SecurityGroup) bool { return g.ID == id }) {
 				return refuse("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
 			}
 		}
-		if n.yes("AssociatePublicIpAddress") && len(interfaces) > 1 {
+		if n.Yes("AssociatePublicIpAddress") && len(interfaces) > 1 {
 			return refuse("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
 		}
 		o.subnets = append(o.subnets, s)
@@ -246,20 +249,20 @@ func (c launcher) checkNames(o *order) *failure {
 		return nil
 	}
 	inv := c.options.Inventory
-	if key := o.get("KeyName"); key != "" && !slices.Contains(inv.KeyPairs, key) {
+	if key := o.Get("KeyName"); key != "" && !slices.Contains(inv.KeyPairs, key) {
 		return refuse("InvalidKeyPair.NotFound", "The key pair '%s' does not exist", key)
 	}
-	name := o.get("IamInstanceProfile.Name")
+	name := o.Get("IamInstanceProfile.Name")
 	if name == "" {
-		_, name, _ = strings.Cut(o.get("IamInstanceProfile.Arn"), ":instance-profile/")
+		_, name, _ = strings.Cut(o.Get("IamInstanceProfile.Arn"), ":instance-profile/")
 	}
 	if name != "" && !slices.Contains(inv.InstanceProfiles, name) {
 		return refuse("InvalidParameterValue", "Value (%s) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", name)
 	}
-	if group := o.get("Placement.GroupName") + o.get("Placement.GroupId"); group != "" && !slices.Contains(inv.PlacementGroups, group) {
+	if group := o.Get("Placement.GroupName") + o.Get("Placement.GroupId"); group != "" && !slices.Contains(inv.PlacementGroups, group) {
 		return refuse("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.", group)
 	}
-	id := o.get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")
+	id := o.Get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")
 	if id != "" && !slices.ContainsFunc(inv.Reservations, func(r Reservation) bool { return r.ID == id }) {
 		return refuse("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist", id)
 	}
@@ -268,19 +271,19 @@ func (c launcher) checkNames(o *order) *failure {
 
 func checkDisks(o *order) *failure {
 	seen := map[string]bool{}
-	for _, d := range o.each("BlockDeviceMapping") {
-		name := d.get("DeviceName")
+	for _, d := range o.Each("BlockDeviceMapping") {
+		name := d.Get("DeviceName")
 		switch {
 		case name == "":
 			return refuse("MissingParameter", "The request must contain the parameter deviceName")
 		case seen[name]:
 			return refuse("InvalidBlockDeviceMapping", "The device '%s' is used in more than one block-device mapping", name)
-		case d.get("Ebs.Iops") != "" && d.get("Ebs.VolumeType") != "io1" && d.get("Ebs.VolumeType") != "io2" && d.get("Ebs.VolumeType") != "gp3":
-			return refuse("InvalidParameterCombination", "The parameter iops is not supported for %s volumes.", d.get("Ebs.VolumeType"))
-		case d.get("Ebs.VolumeType") == "io1" && d.get("Ebs.Iops") == "":
+		case d.Get("Ebs.Iops") != "" && d.Get("Ebs.VolumeType") != "io1" && d.Get("Ebs.VolumeType") != "io2" && d.Get("Ebs.VolumeType") != "gp3":
+			return refuse("InvalidParameterCombination", "The parameter iops is not supported for %s volumes.", d.Get("Ebs.VolumeType"))
+		case d.Get("Ebs.VolumeType") == "io1" && d.Get("Ebs.Iops") == "":
 			return refuse("MissingParameter", "The request must contain the parameter iops")
-		case d.get("Ebs.Throughput") != "" && d.get("Ebs.VolumeType") != "gp3":
-			return refuse("InvalidParameterCombination", "The throughput parameter is not supported for %s volumes.", d.get("Ebs.VolumeType"))
+		case d.Get("Ebs.Throughput") != "" && d.Get("Ebs.VolumeType") != "gp3":
+			return refuse("InvalidParameterCombination", "The throughput parameter is not supported for %s volumes.", d.Get("Ebs.VolumeType"))
 		}
 		seen[name] = true
 	}
@@ -291,8 +294,8 @@ func checkDisks(o *order) *failure {
 const mostTags = 50
 
 func checkTags(o *order) *failure {
-	for _, spec := range o.each("TagSpecification") {
-		tags := spec.tags("Tag")
+	for _, spec := range o.Each("TagSpecification") {
+		tags := spec.Tags("Tag")
 		if len(tags) > mostTags {
 			return refuse("TagLimitExceeded", "The maximum number of Tags for a resource has been reached.")
 		}
@@ -318,28 +321,39 @@ func checkTagTexts(tags map[string]string) *failure {
 }
 
 func checkMarket(o *order) *failure {
-	market := o.get("InstanceMarketOptions.MarketType")
+	market := o.Get("InstanceMarketOptions.MarketType")
 	switch market {
 	case "", "spot", "capacity-block":
 	default:
 		return refuse("InvalidParameterValue", "Value (%s) for parameter marketType is invalid.", market)
 	}
-	if price := o.get("InstanceMarketOptions.SpotOptions.MaxPrice"); market == "spot" && strings.Trim(price, "0.") == "" && price != "" {
+	if price := o.Get("InstanceMarketOptions.SpotOptions.MaxPrice"); market == "spot" && strings.Trim(price, "0.") == "" && price != "" {
 		return refuse("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of 0.0386.", price)
 	}
 	return nil
+}
+
+// tagsFor returns the tags that a request has for resources of the kind.
+func tagsFor(f form.Form, kind string) map[string]string {
+	tags := map[string]string{}
+	for _, s := range f.Each("TagSpecification") {
+		if s.Get("ResourceType") == kind {
+			maps.Copy(tags, s.Tags("Tag"))
+		}
+	}
+	return tags
 }
 
 // launch creates the instance and its dependants; the caller holds the lock.
 func (c launcher) launch(in *call, o order) (instance, *failure) {
 	now := c.clock.Now()
 	i := instance{
-		ID: c.newID("i"), Reservation: c.newID("r"), Account: in.account, Request: in.form, Zone: o.zone, Type: o.typ.Name, Host: o.host,
-		Tags: in.tagsFor("instance"), Made: now.Truncate(time.Second), Wish: "run", Since: now,
+		ID: newID("i"), Reservation: newID("r"), Account: in.account, Request: in.Form, Zone: o.zone, Type: o.typ.Name, Host: o.host,
+		Tags: tagsFor(in.Form, "instance"), Made: now.Truncate(time.Second), Wish: "run", Since: now,
 	}
-	asked := in.each("NetworkInterface")
+	asked := in.Each("NetworkInterface")
 	if len(asked) == 0 {
-		asked = []form{in.in("None")}
+		asked = []form.Form{in.In("None")}
 	}
 	var made []networkInterface
 	for n, f := range asked {
@@ -347,7 +361,7 @@ func (c launcher) launch(in *call, o order) (instance, *failure) {
 		if !ok {
 			return i, exhaustions["zone"]
 		}
-		nic.Tags = in.tagsFor("network-interface")
+		nic.Tags = tagsFor(in.Form, "network-interface")
 		c.interfaces.Put(nic.ID, nic)
 		made = append(made, nic)
 	}
@@ -360,40 +374,40 @@ func (c launcher) launch(in *call, o order) (instance, *failure) {
 	return i, nil
 }
 
-func (c launcher) newInterface(i instance, f form, s Subnet, n int64) (networkInterface, bool) {
+func (c launcher) newInterface(i instance, f form.Form, s Subnet, n int64) (networkInterface, bool) {
 	address, ok := c.freeAddress(s)
 	if !ok {
 		return networkInterface{}, false
 	}
 	nic := networkInterface{
-		ID: c.newID("eni"), Account: i.Account, Subnet: s, Instance: i.ID, Device: n, Card: f.number("NetworkCardIndex"), Address: address,
-		Kind: f.get("InterfaceType"), Description: f.get("Description"), Groups: f.list("SecurityGroupId"), Checks: true,
-		Goes: f.get("DeleteOnTermination") != "false", PrimaryIPv6: f.yes("PrimaryIpv6"),
-		IPv6: c.freeIPv6(s, f.number("Ipv6AddressCount"), false), Prefixes: c.freeIPv6(s, f.number("Ipv6PrefixCount"), true),
+		ID: newID("eni"), Account: i.Account, Subnet: s, Instance: i.ID, Device: n, Card: f.Number("NetworkCardIndex"), Address: address,
+		Kind: f.Get("InterfaceType"), Description: f.Get("Description"), Groups: f.List("SecurityGroupId"), Checks: true,
+		Goes: f.Get("DeleteOnTermination") != "false", PrimaryIPv6: f.Yes("PrimaryIpv6"),
+		IPv6: c.freeIPv6(s, f.Number("Ipv6AddressCount"), false), Prefixes: c.freeIPv6(s, f.Number("Ipv6PrefixCount"), true),
 	}
 	if nic.Kind == "" {
 		nic.Kind = "interface"
 	}
-	if f.get("DeviceIndex") != "" {
-		nic.Device = f.number("DeviceIndex")
+	if f.Get("DeviceIndex") != "" {
+		nic.Device = f.Number("DeviceIndex")
 	}
-	if f.yes("AssociatePublicIpAddress") || f.yes("AssociateCarrierIpAddress") {
+	if f.Yes("AssociatePublicIpAddress") || f.Yes("AssociateCarrierIpAddress") {
 		nic.Public = c.publicAddress()
 	}
 	return nic, true
 }
 
 func (c launcher) newVolumes(i *instance, o order) {
-	asked := map[string]form{o.image.RootDevice: o.in("None")}
-	for _, d := range o.each("BlockDeviceMapping") {
-		if d.has("Ebs") {
-			asked[d.get("DeviceName")] = d.in("Ebs")
+	asked := map[string]form.Form{o.image.RootDevice: o.In("None")}
+	for _, d := range o.Each("BlockDeviceMapping") {
+		if d.Has("Ebs") {
+			asked[d.Get("DeviceName")] = d.In("Ebs")
 		}
 	}
 	for device, ebs := range asked {
 		v := volume{
-			ID: c.newID("vol"), Account: i.Account, Zone: i.Zone, Device: device, Instance: i.ID, Ebs: ebs, Size: max(8, ebs.number("VolumeSize")),
-			Kind: ebs.get("VolumeType"), Tags: o.tagsFor("volume"), Made: i.Made, Goes: ebs.get("DeleteOnTermination") != "false",
+			ID: newID("vol"), Account: i.Account, Zone: i.Zone, Device: device, Instance: i.ID, Ebs: ebs, Size: max(8, ebs.Number("VolumeSize")),
+			Kind: ebs.Get("VolumeType"), Tags: tagsFor(o.Form, "volume"), Made: i.Made, Goes: ebs.Get("DeleteOnTermination") != "false",
 		}
 		if v.Kind == "" {
 			v.Kind = "gp2"

@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // launching creates an instance, and returns the code of the error.
 func launching(c *Cloud, more ...string) string {
-	in := call{form: form{values: url.Values{}}, service: "ec2", action: "RunInstances", account: c.options.Inventory.Account}
+	in := call{Form: form.Form{Values: url.Values{}}, service: "ec2", action: "RunInstances", account: c.options.Inventory.Account}
 	all := append([]string{"ImageId", "ami-0123456789abcdef0", "InstanceType", "m5.large", "MinCount", "1", "MaxCount", "1", "ClientToken", "t"}, more...)
 	for n := 0; n < len(all); n += 2 {
-		in.values.Set(all[n], all[n+1])
+		in.Values.Set(all[n], all[n+1])
 	}
 	if _, no := runInstances(c, &in); no != nil {
 		return no.code

@@ -2,8 +2,8 @@ package ecs
 
 // theirs is the instance of a request, if it is one of the caller's account.
 func (c *store) theirs(in *call) (instance, *failure) {
-	i, ok := c.instances.Get(in.get("InstanceId"))
-	if !ok || i.Account != in.account || c.state(i) == released {
+	i, ok := c.existing(in.Get("InstanceId"))
+	if !ok || i.Account != in.account {
 		return instance{}, refuse("InvalidInstanceId.NotFound", "The specified InstanceId does not exist.")
 	}
 	return i, nil
@@ -20,7 +20,7 @@ func deleteInstance(c *Cloud, in *call) (object, *failure) {
 	switch state := c.state(i); {
 	case state == pending:
 		return nil, refuse("IncorrectInstanceStatus.Initializing", "The specified instance status does not support this operation.")
-	case state != stopped && (state != running || in.get("Force") != "true"):
+	case state != stopped && (state != running || in.Get("Force") != "true"):
 		return nil, refuse("IncorrectInstanceStatus", "The current status of the resource does not support this operation.")
 	}
 	c.wish(i.ID, "release")
@@ -53,9 +53,9 @@ func (c *Cloud) change(in *call, wish, from string) (object, *failure) {
 func tagResources(c *Cloud, in *call) (object, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tags := in.tags()
+	tags := in.Tags("Tag")
 	switch {
-	case in.get("ResourceType") != "instance":
+	case in.Get("ResourceType") != "instance":
 		return nil, refuse("InvalidResourceType.NotFound", "This simulator has tags of instances only.")
 	case len(tags) == 0:
 		return nil, refuse("MissingParameter.TagKey", "You must specify Tag.N.Key.")
@@ -63,11 +63,11 @@ func tagResources(c *Cloud, in *call) (object, *failure) {
 	if no := checkTagTexts(tags); no != nil {
 		return nil, no
 	}
-	ids := in.list("ResourceId")
+	ids := in.List("ResourceId")
 	for _, id := range ids {
-		i, ok := c.instances.Get(id)
+		i, ok := c.existing(id)
 		switch {
-		case !ok || i.Account != in.account || c.state(i) == released:
+		case !ok || i.Account != in.account:
 			return nil, refuse("InvalidResourceId.NotFound", "The specified ResourceIds are not found in our records.")
 		case len(i.tagged(tags).Tags) > mostTags:
 			return nil, refuse("NumberExceed.Tags", "The Tags parameter number is exceed.")

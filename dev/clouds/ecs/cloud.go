@@ -2,18 +2,15 @@ package ecs
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // Options are the options of a cloud.
@@ -59,31 +56,36 @@ type store struct {
 	instances *double.Table[instance]
 	disks     *double.Table[disk]
 
-	mu        sync.Mutex // of writes, and of the fields below
-	made      int
-	tokens    map[string]answered
-	exhausted map[string]bool // by zone, or zone/type
-	lag       time.Duration
-	received  map[string][]url.Values
-	revoked   revoked
-	sample    Credential // in the samples
+	double.Controls
+	double.Conditions // the places are zones, and zone/type
+	double.Inbox[url.Values]
+	*double.Credentials[Credential]
+
+	mu     sync.Mutex // of writes, and of the fields below
+	made   int
+	tokens map[string]answered
+	sample Credential // in the samples
 }
 
 // answered is the outcome of a request with a token.
 type answered struct{ request, id string }
 
 var (
-	_ double.Cloud     = &Cloud{}
-	_ double.Host      = &Cloud{}
-	_ double.Inspected = &Cloud{}
+	_ double.Cloud       = &Cloud{}
+	_ double.Host        = &Cloud{}
+	_ double.Inspected   = &Cloud{}
+	_ double.Exhaustible = &Cloud{}
 )
 
 // New returns a cloud with a clock.
 func New(clock *double.Clock, o Options) *Cloud {
 	c := &store{
 		options: o.complete(), clock: clock, instances: double.NewTable[instance](clock), disks: double.NewTable[disk](clock),
-		tokens: map[string]answered{}, exhausted: map[string]bool{}, received: map[string][]url.Values{},
+		tokens:      map[string]answered{},
+		Credentials: double.NewCredentials(o.AcceptAny, o.Inventory.first, o.Inventory.Credentials...),
 	}
+	c.SetCapacity(o.Inventory.Capacity)
+	c.Controls = c.controls()
 	if len(o.Inventory.Credentials) > 0 {
 		c.sample = o.Inventory.Credentials[0]
 	}
@@ -95,7 +97,7 @@ var services = map[string]string{"2014-05-26": "ecs", "2016-04-28": "vpc", "2020
 
 // call is a decoded request.
 type call struct {
-	form
+	form.Form
 	service, action string
 	// account is the caller's account, request the ID of the answer.
 	account, request string
@@ -114,13 +116,13 @@ func read(r *http.Request, body []byte) call {
 		}
 	}
 	action, version := cmp.Or(r.Header.Get("X-Acs-Action"), values.Get("Action")), cmp.Or(r.Header.Get("X-Acs-Version"), values.Get("Version"))
-	return call{form: form{values: values}, service: services[version], action: action}
+	return call{Form: form.Form{Values: values}, service: services[version], action: action}
 }
 
 // operation is the name of the action, with the service as a prefix for services other than ECS, and with a suffix for later pages.
 func (c call) operation() string {
 	name := c.operationOfAction()
-	if c.get("NextToken") != "" {
+	if c.Get("NextToken") != "" {
 		name += "+"
 	}
 	return name
@@ -142,17 +144,17 @@ func (c *Cloud) Operation(r *http.Request, body []byte) (name string, writes boo
 
 // Fail implements [double.Cloud].
 func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
-	c.writeFailure(w, r, worded(f))
+	writeFailure(w, r, worded(f))
 }
 
 // Serve implements [double.Cloud].
 func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	in := read(r, body)
-	in.request = c.requestID()
+	in.request = requestID()
 	c.settle()
 	answer, no := c.serve(r, body, &in)
 	if no != nil {
-		c.writeFailure(w, r, no)
+		writeFailure(w, r, no)
 		return
 	}
 	answer["RequestId"] = in.request
@@ -177,7 +179,7 @@ func (c *Cloud) serve(r *http.Request, body []byte, in *call) (object, *failure)
 	if no := c.checkRegion(in); no != nil {
 		return nil, no
 	}
-	c.remember(in)
+	c.Remember(in.operation(), in.Values)
 	return do(c, in)
 }
 
@@ -190,24 +192,14 @@ var actions = map[string]func(*Cloud, *call) (object, *failure){
 }
 
 func (c call) permitted() *failure {
-	name, allowed := c.operationOfAction(), len(c.caller.Allow) == 0
-	for _, pattern := range c.caller.Allow {
-		ok, _ := path.Match(pattern, name)
-		allowed = allowed || ok
-	}
-	for _, pattern := range c.caller.Deny {
-		if ok, _ := path.Match(pattern, name); ok {
-			allowed = false
-		}
-	}
-	if allowed || c.service == "sts" {
+	if c.service == "sts" || double.Permitted(c.operationOfAction(), c.caller.Allow, c.caller.Deny) {
 		return nil
 	}
 	return refuse("Forbidden.RAM", "User not authorized to operate on the specified resource, or this API doesn't support RAM.")
 }
 
 func (c *store) checkRegion(in *call) *failure {
-	region := in.get("RegionId")
+	region := in.Get("RegionId")
 	if region == "" || region == c.options.Inventory.Region || c.options.AcceptAny {
 		return nil
 	}
@@ -215,38 +207,7 @@ func (c *store) checkRegion(in *call) *failure {
 		"give it an inventory with the other one (--inventory), or let it take any (--accept-any).", c.options.Inventory.Region)
 }
 
-// mostReceived is the number of kept requests of each operation.
-const mostReceived = 200
+// newID returns a new ID in the form of ECS: a word, and 20 letters and digits.
+func newID(kind string) string { return kind + "-bp1" + double.Hex(17) }
 
-func (c authenticator) remember(in *call) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := append(c.received[in.operation()], in.values)
-	c.received[in.operation()] = all[max(0, len(all)-mostReceived):]
-}
-
-// Received are the parameters of the last authenticated requests for an operation.
-func (c *Cloud) Received(operation string) []url.Values {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]url.Values{}, c.received[operation]...)
-}
-
-// next is a new number; the caller holds the lock.
-func (c *store) next() int {
-	c.made++
-	return c.made
-}
-
-// newID returns a new ID in the form of ECS: a word, and 20 letters and digits. The caller holds the lock.
-func (c *store) newID(kind string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d", c.options.Inventory.Account, kind, c.clock.Now().UnixNano(), c.next()))
-	return kind + "-bp1" + hex.EncodeToString(sum[:])[:17]
-}
-
-func (c *store) requestID() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h := fmt.Sprintf("%032X", c.next())
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
+func requestID() string { return strings.ToUpper(double.UUID()) }

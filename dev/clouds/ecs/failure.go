@@ -69,13 +69,13 @@ func worded(f double.Failure) *failure {
 }
 
 // writeFailure writes an error. The delay of a throttled caller is in a header, in milliseconds.
-func (c *store) writeFailure(w http.ResponseWriter, r *http.Request, f *failure) {
+func writeFailure(w http.ResponseWriter, r *http.Request, f *failure) {
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	if f.after > 0 {
 		w.Header().Set("X-Ratelimit-User", fmt.Sprintf("Limit:100,Remain:0,TimeLeft:%d", f.after.Milliseconds()))
 	}
 	w.WriteHeader(f.status)
 	_ = json.NewEncoder(w).Encode(object{
-		"RequestId": c.requestID(), "HostId": r.Host, "Code": f.code, "Message": f.message, "Recommend": "https://api.aliyun.com/troubleshoot?q=" + f.code,
+		"RequestId": requestID(), "HostId": r.Host, "Code": f.code, "Message": f.message, "Recommend": "https://api.aliyun.com/troubleshoot?q=" + f.code,
 	})
 }

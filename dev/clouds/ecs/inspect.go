@@ -3,12 +3,11 @@ package ecs
 import (
 	"encoding/base64"
 	"fmt"
-	"maps"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // Guests implements [double.Host]. Node names and provider IDs are those of kubelets and of the cloud controller
@@ -20,7 +19,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 			continue
 		}
 		t, _ := c.typeNamed(i.Type)
-		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData")) // it was validated
+		data, _ := base64.StdEncoding.DecodeString(i.Request.Get("UserData")) // it was validated
 		all = append(all, double.Guest{
 			ID: i.ID, NodeName: strings.ToLower(i.hostName()), ProviderID: i.Region + "." + i.ID, Addresses: []string{i.Address}, UserData: data, Boots: i.Boots,
 			VCPUs: t.VCPUs, MemoryMiB: int64(t.MemoryGiB * 1024), Region: i.Region, Zone: i.Zone, Type: i.Type,
@@ -32,10 +31,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 // Instances implements [double.Inspected].
 func (c *Cloud) Instances() (all []double.Listed) {
 	c.settle()
-	dependants := map[string][]string{}
-	for _, d := range c.disks.All() {
-		dependants[d.Instance] = append(dependants[d.Instance], "disk "+d.ID)
-	}
+	dependants := c.dependants()
 	for _, i := range c.instances.All() {
 		state := c.state(i)
 		if state == released {
@@ -53,116 +49,59 @@ func (c *Cloud) Instances() (all []double.Listed) {
 }
 
 // Orphans implements [double.Inspected].
-func (c *Cloud) Orphans() (all []string) {
+func (c *Cloud) Orphans() []string {
 	c.settle()
+	return c.dependants()[""]
+}
+
+// dependants are the disks by instance.
+func (c *store) dependants() map[string][]string {
+	all := map[string][]string{}
 	for _, d := range c.disks.All() {
-		if d.Instance == "" {
-			all = append(all, "disk "+d.ID)
-		}
+		all[d.Instance] = append(all[d.Instance], "disk "+d.ID)
 	}
 	return all
 }
 
-var _ double.Exhaustible = (*Cloud)(nil)
-
-// Exhausted implements [double.Exhaustible].
-func (c *Cloud) Exhausted() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return double.Places(c.exhausted, true)
-}
-
-// Verbs implements [double.Inspected].
-func (c *Cloud) Verbs() []double.Verb {
-	return []double.Verb{
-		{Name: "interrupt", On: "a spot instance: it is locked, and released five minutes later"},
-		{Name: "reclaim", On: "a spot instance: it is released at once"},
-		{Name: "terminate", On: "an instance"},
-		{Name: "stop", On: "an instance"},
-		{Name: "start", On: "an instance"},
-		{Name: "exhaust", On: "a zone, or zone/type"},
-		{Name: "restock", On: "a zone, or zone/type"},
-		{Name: "untag", On: "instance=key: the instance loses the tag with the key"},
-		{Name: "lag", On: "a duration: reads of instances lag by it"},
-	}
+func (c *store) controls() double.Controls {
+	onInstance := double.OnInstance(&c.mu, c.existing)
+	return append(c.ExhaustVerbs("a zone, or zone/type"), c.LagVerb(),
+		double.UntagVerb("untag", c.instances, func(i *instance) *map[string]string { return &i.Tags }),
+		double.Verb{Name: "interrupt", On: "a spot instance: it is locked, and released five minutes later", Do: onInstance(c.interrupt(notice))},
+		double.Verb{Name: "reclaim", On: "a spot instance: it is released at once", Do: onInstance(c.interrupt(0))},
+		double.Verb{Name: "terminate", On: "an instance", Do: onInstance(c.wishes("release"))},
+		double.Verb{Name: "stop", On: "an instance", Do: onInstance(c.wishes("stop"))},
+		double.Verb{Name: "start", On: "an instance", Do: onInstance(c.wishes("run"))},
+	)
 }
 
 // notice is the time between the notice to an instance and its interruption.
 const notice = 5 * time.Minute
 
-// Do implements [double.Inspected].
-func (c *Cloud) Do(verb, on string) error {
-	switch verb {
-	case "exhaust", "restock":
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.exhausted[on] = verb == "exhaust"
+func (c *store) wishes(wish string) func(instance) error {
+	return func(i instance) error {
+		c.wish(i.ID, wish)
 		return nil
-	case "lag":
-		lag, err := time.ParseDuration(on)
-		c.SetLag(lag)
-		return err
-	case "untag":
-		return c.untag(on)
 	}
-	i, ok := c.instances.Get(on)
-	if !ok || c.state(i) == released {
-		return fmt.Errorf("there is no instance %q", on)
-	}
-	return c.trouble(verb, i)
 }
 
-func (c *store) trouble(verb string, i instance) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch verb {
-	case "interrupt", "reclaim":
+func (c *store) interrupt(in time.Duration) func(instance) error {
+	return func(i instance) error {
 		if !i.spot() {
 			return fmt.Errorf("instance %s is no spot instance", i.ID)
 		}
-		in := notice
-		if verb == "reclaim" {
-			in = 0
-		}
-		c.update(i.ID, func(i *instance) { i.Interrupted = c.clock.Now().Add(in) })
-	case "terminate":
-		c.wish(i.ID, "release")
-	case "stop", "start":
-		c.wish(i.ID, map[string]string{"stop": "stop", "start": "run"}[verb])
-	default:
-		return fmt.Errorf("there is no verb %q", verb)
+		c.instances.Change(i.ID, func(i *instance) { i.Interrupted = c.clock.Now().Add(in) })
+		return nil
 	}
-	return nil
-}
-
-func (c *store) untag(on string) error {
-	id, key, _ := strings.Cut(on, "=")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i, ok := c.instances.Get(id)
-	if _, has := i.Tags[key]; !ok || !has {
-		return fmt.Errorf("there is no instance %q with a tag %q: say instance=key", id, key)
-	}
-	c.update(id, func(i *instance) {
-		i.Tags = maps.Clone(i.Tags)
-		delete(i.Tags, key)
-	})
-	return nil
 }
 
 // Plant creates a running instance from the parameters of a RunInstances request, without a request.
 func (c *Cloud) Plant(parameters, tags map[string]string) (id string, err error) {
-	in := call{form: form{values: map[string][]string{"RegionId": {c.options.Inventory.Region}}}, service: "ecs", action: "RunInstances", account: c.options.Inventory.Account}
+	in := call{Form: form.Form{Values: map[string][]string{"RegionId": {c.options.Inventory.Region}}}, service: "ecs", action: "RunInstances", account: c.options.Inventory.Account}
 	for k, v := range parameters {
-		in.values.Set(k, v)
+		in.Set(k, v)
 	}
-	n := 0
-	for k, v := range tags {
-		n++
-		at := "Tag." + strconv.Itoa(n) + "."
-		in.values.Set(at+"Key", k)
-		in.values.Set(at+"Value", v)
-	}
+	in.SetTags("Tag", tags)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o, no := c.check(&in)
@@ -173,7 +112,7 @@ func (c *Cloud) Plant(parameters, tags map[string]string) (id string, err error)
 	if no != nil {
 		return "", fmt.Errorf("%s: %s", no.code, no.message)
 	}
-	c.update(i.ID, func(i *instance) { i.Since = i.Since.Add(-c.options.Boot) })
+	c.instances.Change(i.ID, func(i *instance) { i.Since = i.Since.Add(-c.options.Boot) })
 	return i.ID, nil
 }
 
@@ -181,7 +120,7 @@ func (c *Cloud) Plant(parameters, tags map[string]string) (id string, err error)
 func (c *Cloud) Vanish(id string) bool {
 	c.mu.Lock()
 	_, ok := c.instances.Get(id)
-	c.update(id, func(i *instance) { i.Wish, i.Since = "release", c.clock.Now().Add(-c.options.Delete) })
+	c.instances.Change(id, func(i *instance) { i.Wish, i.Since = "release", c.clock.Now().Add(-c.options.Delete) })
 	c.mu.Unlock()
 	c.settle()
 	return ok

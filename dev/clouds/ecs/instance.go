@@ -4,13 +4,15 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // instance is an instance as requested, with its later changes. Its state depends on the time.
 type instance struct {
 	ID, Account, Region, Zone, Type string
 	// Request are the parameters of its creation.
-	Request form
+	Request form.Form
 	Tags    map[string]string
 	Made    time.Time
 	// Wish is the last requested state: "run", "stop" or "release". It was requested at Since.
@@ -87,21 +89,20 @@ func (c *store) settle() {
 				c.disks.Delete(d.ID)
 			}
 		}
-		c.update(i.ID, func(i *instance) { i.settled = true })
+		c.instances.Change(i.ID, func(i *instance) { i.settled = true })
 		c.instances.Delete(i.ID)
 	}
 }
 
-func (c *store) update(id string, change func(*instance)) {
-	c.instances.Update(id, func(i instance) instance {
-		change(&i)
-		return i
-	})
+// existing is an instance that is not released.
+func (c *store) existing(id string) (instance, bool) {
+	i, ok := c.instances.Get(id)
+	return i, ok && c.state(i) != released
 }
 
 // wish changes the requested state of an instance.
 func (c *store) wish(id, wish string) {
-	c.update(id, func(i *instance) {
+	c.instances.Change(id, func(i *instance) {
 		if i.Wish == wish && wish != "run" || i.releasing() {
 			return
 		}
@@ -113,12 +114,12 @@ func (c *store) wish(id, wish string) {
 }
 
 func (i instance) spot() bool {
-	return strings.HasPrefix(i.Request.get("SpotStrategy"), "Spot")
+	return strings.HasPrefix(i.Request.Get("SpotStrategy"), "Spot")
 }
 
 // name is the name of the instance: its ID without another one.
 func (i instance) name() string {
-	if name := i.Request.get("InstanceName"); name != "" {
+	if name := i.Request.Get("InstanceName"); name != "" {
 		return name
 	}
 	return i.ID
@@ -126,7 +127,7 @@ func (i instance) name() string {
 
 // hostName is the host name: the default is iZ, the ID without its prefix, and Z.
 func (i instance) hostName() string {
-	if name := i.Request.get("HostName"); name != "" {
+	if name := i.Request.Get("HostName"); name != "" {
 		return name
 	}
 	return "iZ" + strings.TrimPrefix(i.ID, "i-") + "Z"

@@ -32,6 +32,9 @@ type Credential struct {
 	Allow []string `json:"allow,omitempty"`
 }
 
+// first reports whether a key belongs to the account of the inventory.
+func (v Inventory) first(k Credential) bool { return k.Account == "" || k.Account == v.Account }
+
 // Image is an image.
 type Image struct {
 	ID  string `json:"id"`

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/form"
 )
 
 // The limits of ECS.
@@ -19,7 +22,7 @@ const (
 
 // order is a validated request for an instance.
 type order struct {
-	form
+	form.Form
 	account string
 	typ     Type
 	zone    string
@@ -30,7 +33,7 @@ type order struct {
 func runInstances(c *Cloud, in *call) (object, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	token := in.account + "/" + in.get("ClientToken")
+	token := in.account + "/" + in.Get("ClientToken")
 	if i, ok, no := c.repeated(in, token); ok || no != nil {
 		return told(i, no)
 	}
@@ -38,14 +41,14 @@ func runInstances(c *Cloud, in *call) (object, *failure) {
 	if no != nil {
 		return nil, no
 	}
-	if in.get("ClientToken") != "" {
+	if in.Get("ClientToken") != "" {
 		c.tokens[token] = answered{request: requestOf(in)} // also for a request that is refused below
 	}
 	if no = c.room(o); no != nil {
 		return nil, no
 	}
 	i, no := c.launch(o)
-	if no == nil && in.get("ClientToken") != "" {
+	if no == nil && in.Get("ClientToken") != "" {
 		c.tokens[token] = answered{request: requestOf(in), id: i.ID}
 	}
 	return told(i, no)
@@ -61,7 +64,7 @@ func told(i instance, no *failure) (object, *failure) {
 // requestOf is a request without the parameters of the older signature, which differ in each repetition.
 func requestOf(in *call) string {
 	values := map[string][]string{}
-	for key, value := range in.values {
+	for key, value := range in.Values {
 		if !slices.Contains([]string{"Signature", "SignatureNonce", "SignatureMethod", "SignatureVersion", "Timestamp", "AccessKeyId", "Format"}, key) {
 			values[key] = value
 		}
@@ -73,7 +76,7 @@ func requestOf(in *call) string {
 // refused, even if that request was refused for lack of capacity.
 func (c launcher) repeated(in *call, token string) (instance, bool, *failure) {
 	before, ok := c.tokens[token]
-	if !ok || in.get("ClientToken") == "" {
+	if !ok || in.Get("ClientToken") == "" {
 		return instance{}, false, nil
 	}
 	if before.request != requestOf(in) {
@@ -87,7 +90,7 @@ func (c launcher) repeated(in *call, token string) (instance, bool, *failure) {
 
 // check refuses what ECS refuses before it checks capacity.
 func (c launcher) check(in *call) (order, *failure) {
-	o := order{form: in.form, account: in.account, zone: in.get("ZoneId")}
+	o := order{Form: in.Form, account: in.account, zone: in.Get("ZoneId")}
 	if no := in.regional(); no != nil {
 		return o, no
 	}
@@ -103,9 +106,9 @@ func (c launcher) check(in *call) (order, *failure) {
 
 func checkCounts(o *order) *failure {
 	switch {
-	case len(o.get("ClientToken")) > mostToken:
+	case len(o.Get("ClientToken")) > mostToken:
 		return refuse("InvalidParameter.ClientToken", "The specified ClientToken is not valid.")
-	case o.get("Amount") != "" && o.number("Amount") != 1:
+	case o.Get("Amount") != "" && o.Number("Amount") != 1:
 		return refuse("InvalidAmount", "This simulator creates one instance at a time.")
 	}
 	return nil
@@ -118,16 +121,16 @@ var (
 
 func checkNames(o *order) *failure {
 	switch {
-	case o.get("InstanceName") != "" && !instanceName.MatchString(o.get("InstanceName")):
+	case o.Get("InstanceName") != "" && !instanceName.MatchString(o.Get("InstanceName")):
 		return refuse("InvalidInstanceName.Malformed", "The specified parameter \"InstanceName\" is not valid.")
-	case o.get("HostName") != "" && !hostName.MatchString(o.get("HostName")):
+	case o.Get("HostName") != "" && !hostName.MatchString(o.Get("HostName")):
 		return refuse("InvalidHostName.Malformed", "The specified parameter \"HostName\" is not valid.")
 	}
 	return nil
 }
 
 func checkUserData(o *order) *failure {
-	raw, err := base64.StdEncoding.DecodeString(o.get("UserData"))
+	raw, err := base64.StdEncoding.DecodeString(o.Get("UserData"))
 	if err != nil {
 		return refuse("InvalidUserData.Base64FormatInvalid", "The specified UserData is not a valid Base64 text.")
 	}
@@ -138,10 +141,10 @@ func checkUserData(o *order) *failure {
 }
 
 func checkTags(o *order) *failure {
-	if len(o.each("Tag")) > mostTags {
+	if len(o.Each("Tag")) > mostTags {
 		return refuse("InvalidTagCount", "The specified tags are beyond the permitted range.")
 	}
-	return checkTagTexts(o.tags())
+	return checkTagTexts(o.Tags("Tag"))
 }
 
 func checkTagTexts(tags map[string]string) *failure {
@@ -157,7 +160,7 @@ func checkTagTexts(tags map[string]string) *failure {
 }
 
 func (c launcher) checkImage(o *order) *failure {
-	id := o.get("ImageId")
+	id := o.Get("ImageId")
 	known := slices.ContainsFunc(c.options.Inventory.Images, func(i Image) bool { return i.ID == id })
 	switch {
 	case id == "":
@@ -169,7 +172,7 @@ func (c launcher) checkImage(o *order) *failure {
 }
 
 func (c launcher) checkType(o *order) *failure {
-	t, ok := c.typeNamed(o.get("InstanceType"))
+	t, ok := c.typeNamed(o.Get("InstanceType"))
 	if !ok {
 		return refuse("InvalidInstanceType.ValueNotSupported", "The specified InstanceType does not exist or beyond the permitted range.")
 	}
@@ -188,14 +191,14 @@ func (c *store) typeNamed(name string) (Type, bool) {
 }
 
 func (c launcher) checkNetwork(o *order) *failure {
-	id := o.get("VSwitchId")
-	v, ok := c.vSwitch(id, cmp.Or(o.zone, o.get("RegionId")+"-a"))
+	id := o.Get("VSwitchId")
+	v, ok := c.vSwitch(id, cmp.Or(o.zone, o.Get("RegionId")+"-a"))
 	if !ok {
 		return refuse("InvalidVSwitchId.NotFound", "The specified VSwitchId does not exist.")
 	}
 	o.vSwitch = v
-	groups := o.list("SecurityGroupIds")
-	if one := o.get("SecurityGroupId"); one != "" {
+	groups := o.List("SecurityGroupIds")
+	if one := o.Get("SecurityGroupId"); one != "" {
 		groups = append(groups, one)
 	}
 	if len(groups) == 0 {
@@ -240,13 +243,13 @@ func (c launcher) checkResources(o *order) *failure {
 		return nil
 	}
 	v := c.options.Inventory
-	if key := o.get("KeyPairName"); key != "" && !slices.Contains(v.KeyPairs, key) {
+	if key := o.Get("KeyPairName"); key != "" && !slices.Contains(v.KeyPairs, key) {
 		return refuse("InvalidKeyPairName.NotFound", "The specified KeyPairName does not exist.")
 	}
-	if role := o.get("RamRoleName"); role != "" && !slices.Contains(v.RAMRoles, role) {
+	if role := o.Get("RamRoleName"); role != "" && !slices.Contains(v.RAMRoles, role) {
 		return refuse("InvalidRamRole.NotFound", "The specified RamRoleName does not exist.")
 	}
-	group := o.get("ResourceGroupId")
+	group := o.Get("ResourceGroupId")
 	if group != "" && !slices.ContainsFunc(v.ResourceGroups, func(g ResourceGroup) bool { return g.ID == group }) {
 		return refuse("InvalidResourceGroup.NotFound", "The ResourceGroup provided does not exist in our records.")
 	}
@@ -254,15 +257,15 @@ func (c launcher) checkResources(o *order) *failure {
 }
 
 func checkDisks(o *order) *failure {
-	if size := o.get("SystemDisk.Size"); size != "" && o.number("SystemDisk.Size") < 20 {
+	if size := o.Get("SystemDisk.Size"); size != "" && o.Number("SystemDisk.Size") < 20 {
 		return refuse("InvalidSystemDiskSize.ValueNotSupported", "The specified parameter SystemDisk.Size is invalid.")
 	}
-	disks := o.each("DataDisk")
+	disks := o.Each("DataDisk")
 	if len(disks) > 16 {
 		return refuse("InvalidDataDiskCount", "The maximum number of data disks is exceeded.")
 	}
 	for _, d := range disks {
-		if d.get("SnapshotId") == "" && d.number("Size") < 20 {
+		if d.Get("SnapshotId") == "" && d.Number("Size") < 20 {
 			return refuse("InvalidDiskSize.ValueNotSupported", "The specified DataDisk.n.Size beyond the permitted range, or the capacity of snapshot exceeds the size limit of the specified disk category.")
 		}
 	}
@@ -270,10 +273,10 @@ func checkDisks(o *order) *failure {
 }
 
 func checkTerms(o *order) *failure {
-	if !slices.Contains([]string{"", "NoSpot", "SpotAsPriceGo", "SpotWithPriceLimit"}, o.get("SpotStrategy")) {
+	if !slices.Contains([]string{"", "NoSpot", "SpotAsPriceGo", "SpotWithPriceLimit"}, o.Get("SpotStrategy")) {
 		return refuse("InvalidSpotStrategy", "The specified SpotStrategy is not valid.")
 	}
-	if !slices.Contains([]string{"", "default", "host"}, o.get("Tenancy")) {
+	if !slices.Contains([]string{"", "default", "host"}, o.Get("Tenancy")) {
 		return refuse("InvalidTenancy.ValueNotSupported", "The specified Tenancy is not valid.")
 	}
 	return nil
@@ -281,8 +284,8 @@ func checkTerms(o *order) *failure {
 
 // room refuses an order if capacity or quota is missing; the caller holds the lock.
 func (c launcher) room(o order) *failure {
-	inZone, ofType, vcpus := 0, 0, int64(0)
-	spot := strings.HasPrefix(o.get("SpotStrategy"), "Spot")
+	counts, vcpus := map[string]int{}, int64(0)
+	spot := strings.HasPrefix(o.Get("SpotStrategy"), "Spot")
 	for _, i := range c.instances.All() {
 		if c.state(i) == released {
 			continue
@@ -290,12 +293,8 @@ func (c launcher) room(o order) *failure {
 		if t, _ := c.typeNamed(i.Type); i.spot() == spot {
 			vcpus += t.VCPUs
 		}
-		if i.Zone == o.zone {
-			inZone++
-			if i.Type == o.typ.Name {
-				ofType++
-			}
-		}
+		counts[i.Zone]++
+		counts[i.Zone+"/"+i.Type]++
 	}
 	q := c.options.Inventory.Quotas
 	most := q.VCPUs
@@ -305,11 +304,8 @@ func (c launcher) room(o order) *failure {
 	if most > 0 && vcpus+o.typ.VCPUs > most {
 		return refuse("QuotaExceed.ElasticQuota", "The number of the specified ECS instances has exceeded the quota of the specified instance type, which is %d vCPUs.", most)
 	}
-	for place, have := range map[string]int{o.zone: inZone, o.zone + "/" + o.typ.Name: ofType} {
-		limit, limited := c.options.Inventory.Capacity[place]
-		if c.exhausted[place] || limited && have >= limit {
-			return exhaustions["type"]
-		}
+	if c.Full(counts, o.zone, o.zone+"/"+o.typ.Name) {
+		return exhaustions["type"]
 	}
 	return nil
 }
@@ -318,27 +314,27 @@ func (c launcher) room(o order) *failure {
 func (c launcher) launch(o order) (instance, *failure) {
 	now := c.clock.Now()
 	i := instance{
-		ID: c.newID("i"), Account: o.account, Region: o.get("RegionId"), Zone: o.zone, Type: o.typ.Name, Request: o.form, Tags: o.tags(), Made: now.Truncate(time.Minute),
-		Wish: "run", Since: now, VSwitch: o.vSwitch, Interface: c.newID("eni"),
+		ID: newID("i"), Account: o.account, Region: o.Get("RegionId"), Zone: o.zone, Type: o.typ.Name, Request: o.Form, Tags: o.Tags("Tag"), Made: now.Truncate(time.Minute),
+		Wish: "run", Since: now, VSwitch: o.vSwitch, Interface: newID("eni"),
 	}
 	address, no := c.address(o)
 	if no != nil {
 		return i, no
 	}
 	i.Address = address
-	if o.number("InternetMaxBandwidthOut") > 0 {
+	if o.Number("InternetMaxBandwidthOut") > 0 {
 		i.Public = netip.AddrFrom4([4]byte{47, 96, byte(c.made >> 8), byte(c.made)}).String()
 	}
-	c.addDisk(i, "system", o.in("SystemDisk"))
-	for _, d := range o.each("DataDisk") {
+	c.addDisk(i, "system", o.In("SystemDisk"))
+	for _, d := range o.Each("DataDisk") {
 		c.addDisk(i, "data", d)
 	}
 	c.instances.Put(i.ID, i)
 	return i, nil
 }
 
-func (c launcher) addDisk(i instance, kind string, f form) {
-	d := disk{ID: c.newID("d"), Account: i.Account, Instance: i.ID, Kind: kind, Tags: i.Tags, Stays: f.get("DeleteWithInstance") == "false"}
+func (c launcher) addDisk(i instance, kind string, f form.Form) {
+	d := disk{ID: newID("d"), Account: i.Account, Instance: i.ID, Kind: kind, Tags: i.Tags, Stays: f.Get("DeleteWithInstance") == "false"}
 	c.disks.Put(d.ID, d)
 }
 
@@ -351,24 +347,14 @@ func (c launcher) address(o order) (string, *failure) {
 	for _, i := range c.instances.All() {
 		used[i.Address] = i.VSwitch.ID == o.vSwitch.ID && c.state(i) != released || used[i.Address]
 	}
-	if own := o.get("PrivateIpAddress"); own != "" {
+	if own := o.Get("PrivateIpAddress"); own != "" {
 		if used[own] {
 			return "", refuse("InvalidIPAddress.AlreadyUsed", "The specified IP address is already used by other resources.")
 		}
 		return own, nil
 	}
-	block, err := netip.ParsePrefix(o.vSwitch.CIDR)
-	if err != nil {
-		return "", refuse("InternalError", "The CIDR block of the vSwitch is invalid.")
-	}
-	next := block.Addr()
-	for range reserved {
-		next = next.Next()
-	}
-	for ; block.Contains(next); next = next.Next() {
-		if !used[next.String()] {
-			return next.String(), nil
-		}
+	if address, ok := double.FreeAddress(o.vSwitch.CIDR, reserved, used); ok {
+		return address, nil
 	}
 	return "", refuse("InvalidVSwitchId.IpNotEnough", "The specified VSwitch \"%s\" has not enough IpAddress.", o.vSwitch.ID)
 }

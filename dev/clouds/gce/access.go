@@ -1,22 +1,17 @@
 package gce
 
 import (
-	"crypto"
 	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/jwt"
 )
 
 // The paths of endpoints that issue tokens: to service accounts, to external identities, and to those that
@@ -32,11 +27,17 @@ const lifetime = time.Hour
 
 // access has the accepted credentials.
 type access struct {
-	accounts map[string]ServiceAccount
+	accounts    map[string]ServiceAccount
+	keys        *double.Credentials[accountKey]
+	federations *double.Credentials[Federation]
 	// tokens are the issued tokens, with the key of each.
 	tokens map[string]grant
-	// any: unknown service accounts, keys and external identities are accepted.
-	any bool
+}
+
+// accountKey is a key of a service account.
+type accountKey struct {
+	email string
+	Key
 }
 
 type grant struct {
@@ -46,20 +47,20 @@ type grant struct {
 	federation *Federation // of a token that may only be exchanged
 }
 
-func newAccess(v Inventory, anybody bool) access {
-	a := access{any: anybody, accounts: map[string]ServiceAccount{}, tokens: map[string]grant{}}
+func newAccess(v Inventory, acceptAny bool) access {
+	a := access{accounts: map[string]ServiceAccount{}, tokens: map[string]grant{}, keys: double.NewCredentials[accountKey](acceptAny, nil), federations: double.NewCredentials(acceptAny, nil, v.Federations...)}
 	for _, s := range v.ServiceAccounts {
 		a.accounts[s.Email] = s
+		for _, k := range s.Keys {
+			a.keys.Add(accountKey{s.Email, k})
+		}
 	}
 	return a
 }
 
 // may reports whether the account has the permission.
 func (s ServiceAccount) may(permission string) bool {
-	return len(s.Permissions) == 0 || slices.ContainsFunc(s.Permissions, func(p string) bool {
-		ok, _ := path.Match(p, permission)
-		return ok
-	})
+	return double.Permitted(permission, s.Permissions, nil)
 }
 
 // bearer identifies the sender of a request.
@@ -70,7 +71,8 @@ func (a *access) bearer(r *http.Request, now time.Time) (ServiceAccount, *failur
 		return ServiceAccount{}, failed(http.StatusUnauthorized, "authError", "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.")
 	}
 	account, ok := a.accounts[g.account.Email]
-	if !ok || g.key != "" && !slices.ContainsFunc(account.Keys, func(k Key) bool { return k.ID == g.key }) {
+	_, holds := a.keys.Find(func(k accountKey) bool { return k.email == account.Email && k.ID == g.key })
+	if !ok || g.key != "" && !holds {
 		return account, failed(http.StatusUnauthorized, "authError", "Invalid Credentials")
 	}
 	return account, nil
@@ -117,17 +119,14 @@ type claims struct {
 }
 
 func (a *access) signed(assertion string, now time.Time) (grant, error) {
-	parts := strings.Split(assertion, ".")
-	if len(parts) != 3 {
-		return grant{}, errSignature
-	}
-	var head struct{ Alg, Kid string }
 	var is claims
-	if decodePart(parts[0], &head) != nil || decodePart(parts[1], &is) != nil || head.Alg != "RS256" {
+	token, err := jwt.Parse(assertion, &is)
+	if err != nil || token.Algorithm != "RS256" {
 		return grant{}, errSignature
 	}
 	account, ok := a.accounts[is.Issuer]
-	if a.any && is.Issuer != "" && !ok {
+	acceptAny := a.keys.AcceptsUnknown()
+	if acceptAny && is.Issuer != "" && !ok {
 		account, ok = ServiceAccount{Email: is.Issuer}, true
 		a.accounts[is.Issuer] = account
 	}
@@ -141,85 +140,38 @@ func (a *access) signed(assertion string, now time.Time) (grant, error) {
 	case !strings.Contains(is.Scope, "/auth/cloud-platform") && !strings.Contains(is.Scope, "/auth/compute"):
 		return grant{}, errors.New("Invalid OAuth scope or ID token audience provided.") //nolint:staticcheck,revive // Google's words.
 	}
-	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
-	if err != nil {
+	key, ok := a.keys.Find(func(k accountKey) bool {
+		return k.email == is.Issuer && k.ID == token.KeyID && token.SignedBy(k.Public)
+	})
+	if !ok && !acceptAny {
 		return grant{}, errSignature
 	}
-	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	for _, k := range account.Keys {
-		if k.ID == head.Kid && verifies(k.Public, sum[:], signature) {
-			return grant{account: account, key: k.ID, until: now.Add(lifetime)}, nil
-		}
-	}
-	if a.any {
-		return grant{account: account, until: now.Add(lifetime)}, nil
-	}
-	return grant{}, errSignature
-}
-
-func decodePart(part string, into any) error {
-	raw, err := base64.RawURLEncoding.DecodeString(part)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
-}
-
-func verifies(public string, sum, signature []byte) bool {
-	block, _ := pem.Decode([]byte(public))
-	if block == nil {
-		return false
-	}
-	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
-	key, ok := parsed.(*rsa.PublicKey)
-	return err == nil && ok && rsa.VerifyPKCS1v15(key, crypto.SHA256, sum, signature) == nil
+	return grant{account: account, key: key.ID, until: now.Add(lifetime)}, nil
 }
 
 // IssueKey creates a key of a service account, and returns the JSON that Google Cloud issues for it: base is
 // the URL of the simulator.
 func (c *Cloud) IssueKey(email, base string) ([]byte, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	private, public, err := jwt.NewKey()
 	if err != nil {
 		return nil, err
 	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		return nil, err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.access.accounts[email]; !ok {
+		return nil, fmt.Errorf("the project has no service account %s", email)
 	}
 	id := strings.ToLower(rand.Text())
-	if err := acceptKey(c, email, Key{ID: id, Public: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))}); err != nil {
-		return nil, err
-	}
+	c.access.keys.Add(accountKey{email, Key{ID: id, Public: public}})
 	return json.Marshal(map[string]string{
-		"type": "service_account", "project_id": c.options.Inventory.Project, "private_key_id": id,
-		"private_key":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
+		"type": "service_account", "project_id": c.options.Inventory.Project, "private_key_id": id, "private_key": private,
 		"client_email": email, "client_id": "1" + c.options.Inventory.Number, "token_uri": base + tokenPath,
 	})
 }
 
-func acceptKey(c *Cloud, email string, k Key) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	account, ok := c.access.accounts[email]
-	if !ok {
-		return fmt.Errorf("the project has no service account %s", email)
-	}
-	account.Keys = append(slices.Clone(account.Keys), k)
-	c.access.accounts[email] = account
-	return nil
-}
-
 // RevokeKeys revokes all keys of a service account, and the tokens issued for them.
 func (c *Cloud) RevokeKeys(email string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	account := c.access.accounts[email]
-	account.Keys = nil
-	c.access.accounts[email] = account
+	c.access.keys.Remove(func(k accountKey) bool { return k.email == email })
 }
 
 // Permit sets the permissions of a service account; without arguments, it has all.
@@ -238,10 +190,10 @@ func serveExchange(c *Cloud, w http.ResponseWriter, body []byte) {
 		refused(w, "invalid_request", "Invalid value for \"grant_type\".")
 		return
 	}
-	f, ok := find(c.options.Inventory.Federations, func(f Federation) bool {
+	f, ok := c.access.federations.Find(func(f Federation) bool {
 		return f.Audience == form.Get("audience") && f.Token == form.Get("subject_token")
 	})
-	if !ok && c.access.any {
+	if !ok && c.access.federations.AcceptsUnknown() {
 		f, ok = Federation{Audience: form.Get("audience"), Token: form.Get("subject_token")}, true
 	}
 	if !ok {
@@ -258,7 +210,7 @@ func serveImpersonation(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	g := c.access.tokens[token]
 	account, known := c.access.accounts[email]
-	if c.access.any && g.federation != nil && g.federation.Email == "" {
+	if c.access.federations.AcceptsUnknown() && g.federation != nil && g.federation.Email == "" {
 		if account, known = (ServiceAccount{Email: email}), true; c.access.accounts[email].Email == "" {
 			c.access.accounts[email] = account
 		}

@@ -30,10 +30,11 @@ type Options struct {
 type Cloud struct {
 	clock   *double.Clock
 	options Options
+	double.Controls
+	double.Conditions // the places are zones, and zone/type
 
 	mu        sync.Mutex
 	serial    uint64
-	lag       time.Duration
 	instances *double.Table[instance]
 	disks     *double.Table[disk]
 	balancers balancers
@@ -43,16 +44,15 @@ type Cloud struct {
 	operations *double.Table[resource]
 	replies    map[string]string
 	agenda     []event
-	exhausted  map[string]bool // zone or zone/type
-	revoked    revoked
 	sample     sample
 	cutOff     cutOff
 }
 
 var (
-	_ double.Cloud     = &Cloud{}
-	_ double.Host      = &Cloud{}
-	_ double.Inspected = &Cloud{}
+	_ double.Cloud       = &Cloud{}
+	_ double.Host        = &Cloud{}
+	_ double.Inspected   = &Cloud{}
+	_ double.Exhaustible = &Cloud{}
 )
 
 // New returns a simulator of a project without instances.
@@ -69,10 +69,11 @@ func New(clock *double.Clock, o Options) *Cloud {
 	c := &Cloud{
 		clock: clock, options: o, serial: 7_000_000_000_000_000_000,
 		instances: double.NewTable[instance](clock), disks: double.NewTable[disk](clock), operations: double.NewTable[resource](clock),
-		replies: map[string]string{}, exhausted: map[string]bool{},
+		replies: map[string]string{},
 	}
 	c.balancers = newBalancers(o.Inventory)
 	c.access = newAccess(o.Inventory, o.AcceptAny)
+	c.Controls = controls(c)
 	return c
 }
 

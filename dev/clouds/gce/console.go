@@ -99,67 +99,31 @@ func (c *Cloud) Members(collection, place, name string) (all []string) {
 	return all
 }
 
-// verb is a verb of the console.
-type verb struct {
-	double.Verb
-	do func(on string) error
-}
-
-func verbsOf(c *Cloud) []verb {
-	return []verb{
-		{double.Verb{Name: "interrupt", On: "an instance's ID or name: it gets a preemption notice, and stops half a minute later"}, onInstance(c, interruptInstance)},
-		{double.Verb{Name: "terminate", On: "an instance's ID or name: it is deleted at once"}, onInstance(c, func(c *Cloud, i instance) error { vanish(c, i.id); return nil })},
-		{double.Verb{Name: "stop", On: "an instance's ID or name"}, onInstance(c, func(c *Cloud, i instance) error {
-			haltInstance(c, i, newOperation(c, "stop", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
-			return nil
-		})},
-		{double.Verb{Name: "fail", On: "the ID or name of an instance that does not run yet: its operation fails because there is no capacity"}, onInstance(c, failInstance)},
-		{double.Verb{Name: "exhaust", On: "zone[/type]: instances that are created there fail for lack of capacity"}, func(on string) error { c.exhausted[on] = true; return nil }},
-		{double.Verb{Name: "restock", On: "zone[/type]: it has capacity again"}, func(on string) error { delete(c.exhausted, on); return nil }},
-		{double.Verb{Name: "untag", On: "instance=key: the instance loses that label, or that network tag"}, func(on string) error { return untag(c, on) }},
-		{double.Verb{Name: "deregister", On: "an instance's ID or name: it is removed from all load balancers"}, onInstance(c, func(c *Cloud, i instance) error { c.balancers.lose(i); return nil })},
-		{double.Verb{Name: "quota", On: "region/METRIC=limit"}, func(on string) error { return setQuota(c, on) }},
-		{double.Verb{Name: "lag", On: "a duration: lists and lookups lag by it"}, func(on string) (err error) { c.lag, err = time.ParseDuration(on); return err }},
+func controls(c *Cloud) double.Controls {
+	onInstance := double.OnInstance(&c.mu, func(id string) (instance, bool) {
+		c.settle()
+		return find(c.instances.All(), func(i instance) bool { return i.id == id || i.name == id })
+	})
+	do := func(effect func(*Cloud, instance) error) func(string) error {
+		return onInstance(func(i instance) error { return effect(c, i) })
 	}
+	return append(c.ExhaustVerbs("zone[/type]"), c.LagVerb(),
+		double.Verb{Name: "interrupt", On: "an instance's ID or name: it gets a preemption notice, and stops half a minute later", Do: do(interruptInstance)},
+		double.Verb{Name: "terminate", On: "an instance's ID or name: it is deleted at once", Do: onInstance(func(i instance) error { vanish(c, i.id); return nil })},
+		double.Verb{Name: "stop", On: "an instance's ID or name", Do: onInstance(func(i instance) error { halt(c, i, "stop"); return nil })},
+		double.Verb{Name: "fail", On: "the ID or name of an instance that does not run yet: its operation fails because there is no capacity", Do: do(failInstance)},
+		double.Verb{Name: "untag", On: "instance=key: the instance loses that label, or that network tag", Do: func(on string) error {
+			id, key, _ := strings.Cut(on, "=")
+			return onInstance(func(i instance) error { return untag(c, i, key) })(id)
+		}},
+		double.Verb{Name: "deregister", On: "an instance's ID or name: it is removed from all load balancers", Do: onInstance(func(i instance) error { c.balancers.lose(i); return nil })},
+		double.Verb{Name: "quota", On: "region/METRIC=limit", Do: func(on string) error { return setQuota(c, on) }},
+	)
 }
 
-var _ double.Exhaustible = (*Cloud)(nil)
-
-// Exhausted implements [double.Exhaustible].
-func (c *Cloud) Exhausted() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return double.Places(c.exhausted, true)
-}
-
-// Verbs implements [double.Inspected].
-func (c *Cloud) Verbs() (all []double.Verb) {
-	for _, v := range verbsOf(c) {
-		all = append(all, v.Verb)
-	}
-	return all
-}
-
-// Do implements [double.Inspected].
-func (c *Cloud) Do(name, on string) error {
-	v, ok := find(verbsOf(c), func(v verb) bool { return v.Name == name })
-	if !ok {
-		return fmt.Errorf("there is no verb %q", name)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.settle()
-	return v.do(on)
-}
-
-func onInstance(c *Cloud, do func(*Cloud, instance) error) func(string) error {
-	return func(on string) error {
-		i, ok := find(c.instances.All(), func(i instance) bool { return i.id == on || i.name == on })
-		if !ok {
-			return fmt.Errorf("there is no instance %q", on)
-		}
-		return do(c, i)
-	}
+// halt stops an instance in an operation of a type.
+func halt(c *Cloud, i instance, operationType string) {
+	haltInstance(c, i, newOperation(c, operationType, target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
 }
 
 // interruptInstance preempts a spot instance: the instance gets a notice, and stops 30 s later.
@@ -167,10 +131,10 @@ func interruptInstance(c *Cloud, i instance) error {
 	if !spot(i.is.part("scheduling")) {
 		return fmt.Errorf("instance %s is neither preemptible nor a spot one", i.name)
 	}
-	c.instances.Update(i.id, func(i instance) instance { i.preempted = true; return i })
+	c.instances.Change(i.id, func(i *instance) { i.preempted = true })
 	after(c, 30*time.Second, func() {
 		if now, ok := c.instances.Get(i.id); ok && now.status() == "RUNNING" {
-			haltInstance(c, now, newOperation(c, "compute.instances.preempted", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
+			halt(c, now, "compute.instances.preempted")
 		}
 	})
 	return nil
@@ -190,6 +154,8 @@ func failInstance(c *Cloud, i instance) error {
 }
 
 func setQuota(c *Cloud, on string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	place, value, _ := strings.Cut(on, "=")
 	region, metric, _ := strings.Cut(place, "/")
 	limit, err := strconv.ParseFloat(value, 64)
@@ -239,29 +205,24 @@ func (c *Cloud) SetLabels(id string, change func(map[string]string)) {
 }
 
 func relabel(c *Cloud, id string, change func(map[string]string)) {
-	c.instances.Update(id, func(i instance) instance {
+	c.instances.Change(id, func(i *instance) {
 		labels := maps.Clone(i.is.words("labels"))
 		change(labels)
 		i.is = i.is.with(resource{"labels": labels, "labelFingerprint": fingerprint(labels)})
-		return i
 	})
 }
 
 // untag removes a label and a network tag of that name from an instance.
-func untag(c *Cloud, on string) error {
-	name, key, _ := strings.Cut(on, "=")
-	return onInstance(c, func(c *Cloud, i instance) error {
-		tags := i.is.part("tags").texts("items")
-		_, label := i.is.words("labels")[key]
-		if !label && !slices.Contains(tags, key) {
-			return fmt.Errorf("instance %s has neither a label nor a network tag %q", i.name, key)
-		}
-		relabel(c, i.id, func(labels map[string]string) { delete(labels, key) })
-		tags = slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == key })
-		c.instances.Update(i.id, func(i instance) instance {
-			i.is = i.is.with(resource{"tags": resource{"items": tags, "fingerprint": fingerprint(tags)}})
-			return i
-		})
-		return nil
-	})(name)
+func untag(c *Cloud, i instance, key string) error {
+	tags := i.is.part("tags").texts("items")
+	_, label := i.is.words("labels")[key]
+	if !label && !slices.Contains(tags, key) {
+		return fmt.Errorf("instance %s has neither a label nor a network tag %q", i.name, key)
+	}
+	relabel(c, i.id, func(labels map[string]string) { delete(labels, key) })
+	tags = slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == key })
+	c.instances.Change(i.id, func(i *instance) {
+		i.is = i.is.with(resource{"tags": resource{"items": tags, "fingerprint": fingerprint(tags)}})
+	})
+	return nil
 }

@@ -85,7 +85,7 @@ func getDisk(c *Cloud, q request) (any, *failure) {
 
 func listDisks(c *Cloud, q request) (any, *failure) {
 	var all []placed
-	for _, d := range c.disks.AllBehind(c.lag) {
+	for _, d := range c.disks.AllBehind(c.Lag()) {
 		if q.aggregated || d.zone == q.scope {
 			all = append(all, placed{"zones/" + d.zone, d.is})
 		}

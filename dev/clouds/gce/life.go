@@ -159,7 +159,7 @@ func startInstance(c *Cloud, q request) (any, *failure) {
 		default:
 			return failed(http.StatusBadRequest, "resourceNotReady", "The resource 'projects/%s/zones/%s/instances/%s' is not ready", i.project, i.zone, i.name)
 		}
-		c.instances.Update(i.id, func(i instance) instance { i.preempted = false; return i })
+		c.instances.Change(i.id, func(i *instance) { i.preempted = false })
 		becomes(c, i.id, "PROVISIONING", nil)
 		launch(c, i.id, op, nil)
 		return nil
@@ -184,7 +184,7 @@ func editInstance(c *Cloud, q request, kind string, fields func(i instance) (res
 		if err != nil {
 			return err
 		}
-		c.instances.Update(i.id, func(i instance) instance { i.is = i.is.with(also); return i })
+		c.instances.Change(i.id, func(i *instance) { i.is = i.is.with(also) })
 		finished(c, op, nil)
 		return nil
 	})
@@ -218,7 +218,7 @@ func setProtection(c *Cloud, q request) (any, *failure) {
 }
 
 func getInstance(c *Cloud, q request) (any, *failure) {
-	i, ok := named(c.instances.AllBehind(c.lag), q.project, q.scope, q.name)
+	i, ok := named(c.instances.AllBehind(c.Lag()), q.project, q.scope, q.name)
 	if !ok {
 		return nil, notFound("projects/" + q.project + "/zones/" + q.scope + "/instances/" + q.name)
 	}
@@ -227,7 +227,7 @@ func getInstance(c *Cloud, q request) (any, *failure) {
 
 func listInstances(c *Cloud, q request) (any, *failure) {
 	var all []placed
-	for _, i := range c.instances.AllBehind(c.lag) {
+	for _, i := range c.instances.AllBehind(c.Lag()) {
 		if q.aggregated || i.zone == q.scope {
 			all = append(all, placed{"zones/" + i.zone, i.is})
 		}

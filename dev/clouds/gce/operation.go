@@ -82,7 +82,7 @@ func getOperation(c *Cloud, q request) (any, *failure) {
 
 func listOperations(c *Cloud, q request) (any, *failure) {
 	var all []placed
-	for _, op := range c.operations.AllBehind(c.lag) {
+	for _, op := range c.operations.AllBehind(c.Lag()) {
 		scope := tail(op.text("zone") + op.text("region"))
 		if q.aggregated || scope == q.scope {
 			all = append(all, placed{scopeKind(c, scope) + "/" + scope, op})

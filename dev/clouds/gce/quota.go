@@ -63,9 +63,9 @@ func metricOf(accelerator string) string {
 func unaffordable(c *Cloud, i instance) resource {
 	kind := tail(i.body.text("machineType"))
 	switch {
-	case c.exhausted[i.zone]:
+	case c.Lacks(i.zone):
 		return shortage(i.project, i.zone, "")
-	case c.exhausted[i.zone+"/"+kind]:
+	case c.Lacks(i.zone + "/" + kind):
 		return shortage(i.project, i.zone, kind)
 	}
 	r, _ := c.options.Inventory.region(regionOf(i.zone))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,11 +38,12 @@ type Cloud struct {
 	clock *double.Clock
 	Options
 	*stock
+	double.Controls
+	double.Conditions // the places are zones, and zone/flavor; listings of servers lag
+	*double.Credentials[User]
 
 	mu      sync.Mutex
-	lag     time.Duration // of listings of servers
 	tokens  map[string]token
-	users   []User
 	all     *double.Table[server]
 	ports   map[string]*port
 	volumes map[string]*volume
@@ -49,19 +51,16 @@ type Cloud struct {
 	floats  map[string]*float
 	groups  map[string]*serverGroup
 	// seq orders creations.
-	seq  int
-	room map[string]int
+	seq int
 	// closed are zones whose hosts are all disabled.
 	closed map[string]bool
-	// revoked are the revoked users. shut: users that are not in the inventory are refused.
-	revoked []User
-	shut    bool
 }
 
 var (
-	_ double.Cloud     = &Cloud{}
-	_ double.Host      = &Cloud{}
-	_ double.Inspected = &Cloud{}
+	_ double.Cloud       = &Cloud{}
+	_ double.Host        = &Cloud{}
+	_ double.Inspected   = &Cloud{}
+	_ double.Exhaustible = &Cloud{}
 )
 
 // New returns a cloud with only its inventory.
@@ -73,14 +72,14 @@ func New(clock *double.Clock, o Options) *Cloud {
 		o.PageSize = 1000
 	}
 	c := &Cloud{
-		clock: clock, Options: o, tokens: map[string]token{}, users: o.Inventory.Users, all: double.NewTable[server](clock),
+		clock: clock, Options: o, tokens: map[string]token{}, all: double.NewTable[server](clock),
 		ports: map[string]*port{}, volumes: map[string]*volume{}, trunks: map[string]*trunk{}, floats: map[string]*float{},
-		groups: map[string]*serverGroup{}, room: map[string]int{}, closed: map[string]bool{},
+		groups: map[string]*serverGroup{}, closed: map[string]bool{},
 	}
 	c.stock = &stock{Inventory: o.Inventory, any: o.AcceptAny}
-	for k, v := range o.Inventory.Room {
-		c.room[k] = v
-	}
+	c.SetCapacity(o.Inventory.Room)
+	c.Controls = controls(c)
+	c.Credentials = double.NewCredentials(o.AcceptAny, func(u User) bool { return slices.Contains(u.Projects, o.Inventory.Projects[0].Name) }, o.Inventory.Users...)
 	for _, f := range o.Inventory.FloatingIPs {
 		c.floats[f.ID] = &float{FloatingIP: f}
 	}

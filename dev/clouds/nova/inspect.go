@@ -2,7 +2,6 @@ package nova
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,16 +15,13 @@ func (c *Cloud) Instances() (all []double.Listed) {
 	defer c.mu.Unlock()
 	now := c.clock.Now()
 	c.settle(now)
+	dependants := dependants(c)
 	for _, s := range c.all.All() {
-		l := double.Listed{ID: s.id, Name: s.name, State: s.status(c, now), Zone: s.zone, Type: s.flavor.Name, Account: s.project.Name, Tags: s.metadata}
+		l := double.Listed{
+			ID: s.id, Name: s.name, State: s.status(c, now), Zone: s.zone, Type: s.flavor.Name, Account: s.project.Name, Tags: s.metadata, Dependants: dependants[s.id],
+		}
 		if !s.deleting.IsZero() {
 			l.State = "deleting"
-		}
-		for _, p := range s.ports {
-			l.Dependants = append(l.Dependants, "port "+p)
-		}
-		for _, d := range s.disks {
-			l.Dependants = append(l.Dependants, "volume "+d.volume)
 		}
 		all = append(all, l)
 	}
@@ -33,124 +29,88 @@ func (c *Cloud) Instances() (all []double.Listed) {
 }
 
 // Orphans implements [double.Inspected].
-func (c *Cloud) Orphans() (all []string) {
+func (c *Cloud) Orphans() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle(c.clock.Now())
-	for _, p := range c.ports {
-		if !used(c, p.id) {
-			all = append(all, "port "+p.id+" "+p.name)
+	return dependants(c)[""]
+}
+
+// dependants are the ports and volumes by the server that has them or will get them.
+func dependants(c *Cloud) map[string][]string {
+	all, owners := map[string][]string{}, map[string]string{}
+	for _, s := range c.all.All() {
+		for _, p := range s.ports {
+			owners[p] = s.id
 		}
+	}
+	for _, p := range c.ports {
+		all[owners[p.id]] = append(all[owners[p.id]], "port "+p.id+" "+p.name)
 	}
 	for _, v := range c.volumes {
-		if v.server == "" {
-			all = append(all, "volume "+v.id+" "+v.name)
-		}
+		all[v.server] = append(all[v.server], "volume "+v.id+" "+v.name)
 	}
-	slices.Sort(all)
+	for _, names := range all {
+		slices.Sort(names)
+	}
 	return all
 }
 
-// used reports whether a server has the port or will get it.
-func used(c *Cloud, port string) bool {
-	return slices.ContainsFunc(c.all.All(), func(s server) bool { return slices.Contains(s.ports, port) })
+func controls(c *Cloud) double.Controls {
+	onServer := double.OnInstance(&c.mu, func(id string) (string, bool) {
+		c.settle(c.clock.Now())
+		_, ok := c.all.Get(id)
+		return id, ok
+	})
+	do := func(effect func(s *server, now time.Time)) func(string) error {
+		return onServer(func(id string) error {
+			now := c.clock.Now()
+			c.change(id, func(s *server) { effect(s, now) })
+			c.settle(now)
+			return nil
+		})
+	}
+	return append(c.ExhaustVerbs("zone[/flavor]"), c.LagVerb(),
+		double.Verb{Name: "terminate", On: "a server's ID", Do: do(func(s *server, now time.Time) { s.deleting, s.stranded = now.Add(-c.Delete), time.Time{} })},
+		double.Verb{Name: "stop", On: "a server's ID", Do: do(func(s *server, _ time.Time) { s.off = true })},
+		double.Verb{Name: "start", On: "a server's ID", Do: do(func(s *server, _ time.Time) { s.off, s.boots = false, s.boots+1 })},
+		double.Verb{Name: "fail", On: "a server's ID: it was accepted, but no host has capacity for it", Do: do(func(s *server, now time.Time) { s.fault = &fault{500, "No valid host was found. ", now} })},
+		double.Verb{Name: "break", On: "a server's ID: it goes into ERROR after it ran", Do: do(func(s *server, now time.Time) {
+			s.fault = &fault{500, "internal error: process exited while connecting to monitor", now}
+		})},
+		double.Verb{Name: "close", On: "a zone: all its hosts are disabled; volumes/ZONE: all its volume services are disabled", Do: locked(c, func(on string) { c.closed[on] = true })},
+		double.Verb{Name: "open", On: "a zone, as for close: it is enabled again", Do: locked(c, func(on string) { delete(c.closed, on) })},
+		double.Verb{Name: "lose", On: "a server's ID: its cell is down", Do: do(func(s *server, _ time.Time) { s.lost = true })},
+		double.Verb{Name: "recover", On: "a server's ID: its cell is up again", Do: do(func(s *server, _ time.Time) { s.lost = false })},
+		// nova.network.neutron: _unbind_ports logs errors, and continues.
+		double.Verb{Name: "tear", On: "a server's ID: it is deleted while Neutron is unreachable, so its ports stay bound", Do: onServer(func(id string) error { c.all.Delete(id); return nil })},
+		double.Verb{Name: "strand", On: "a server's ID: its host dies", Do: do(func(s *server, now time.Time) { s.stranded = now })},
+		double.Verb{Name: "wedge", On: "a volume's ID: its deletion will fail, and it stays error_deleting, which only administrators can end", Do: locked(c, func(on string) {
+			if v := c.volumes[on]; v != nil {
+				v.wedged = true
+			}
+		})},
+		double.Verb{Name: "replace", On: "a name: each image, flavor and security group with the name is deleted and created again with another ID", Do: locked(c, c.stock.replace)},
+		double.Verb{Name: "plug", On: "a server's ID, a space, and a port's ID: the port is bound to the server", Do: func(on string) error { return plug(c, on) }},
+	)
 }
 
-var _ double.Exhaustible = (*Cloud)(nil)
-
-// Exhausted implements [double.Exhaustible].
-func (c *Cloud) Exhausted() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return double.Places(c.room, 0)
-}
-
-// Verbs implements [double.Inspected].
-func (*Cloud) Verbs() []double.Verb {
-	return []double.Verb{
-		{Name: "terminate", On: "a server's ID"},
-		{Name: "stop", On: "a server's ID"},
-		{Name: "start", On: "a server's ID"},
-		{Name: "fail", On: "a server's ID: it was accepted, but no host has capacity for it"},
-		{Name: "break", On: "a server's ID: it goes into ERROR after it ran"},
-		{Name: "close", On: "a zone: all its hosts are disabled; volumes/ZONE: all its volume services are disabled"},
-		{Name: "open", On: "a zone, as for close: it is enabled again"},
-		{Name: "lose", On: "a server's ID: its cell is down"},
-		{Name: "recover", On: "a server's ID: its cell is up again"},
-		{Name: "tear", On: "a server's ID: it is deleted while Neutron is unreachable, so its ports stay bound"},
-		{Name: "strand", On: "a server's ID: its host dies"},
-		{Name: "wedge", On: "a volume's ID: its deletion will fail, and it stays error_deleting, which only administrators can end"},
-		{Name: "replace", On: "a name: each image, flavor and security group with the name is deleted and created again with another ID"},
-		{Name: "plug", On: "a server's ID, a space, and a port's ID: the port is bound to the server"},
-		{Name: "exhaust", On: "zone[/flavor]: it has no capacity for further servers"},
-		{Name: "restock", On: "zone[/flavor]: it has capacity again"},
-		{Name: "lag", On: "a duration: listings of servers lag by it"},
+func locked(c *Cloud, do func(on string)) func(string) error {
+	return func(on string) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		do(on)
+		return nil
 	}
 }
 
 var errNoServer = errors.New("there is no such server, or no such port")
 
-// Do implements [double.Inspected].
-func (c *Cloud) Do(verb, on string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.Now()
-	c.settle(now)
-	switch verb {
-	case "exhaust":
-		c.room[on] = 0
-		return nil
-	case "restock":
-		delete(c.room, on)
-		return nil
-	case "close", "open":
-		c.closed[on] = verb == "close"
-		return nil
-	case "wedge":
-		if v := c.volumes[on]; v != nil {
-			v.wedged = true
-		}
-		return nil
-	case "replace":
-		c.stock.replace(on)
-		return nil
-	case "plug":
-		return plug(c, on)
-	case "lag":
-		d, err := time.ParseDuration(on)
-		c.lag = d
-		return err
-	}
-	do, ok := map[string]func(*server){
-		"terminate": func(s *server) { s.deleting, s.stranded = now.Add(-c.Delete), time.Time{} },
-		"stop":      func(s *server) { s.off = true },
-		"start":     func(s *server) { s.off, s.boots = false, s.boots+1 },
-		"tear":      func(*server) {},
-		"lose":      func(s *server) { s.lost = true },
-		"recover":   func(s *server) { s.lost = false },
-		"strand":    func(s *server) { s.stranded = now },
-		"fail":      func(s *server) { s.fault = &fault{500, "No valid host was found. ", now} },
-		"break": func(s *server) {
-			s.fault = &fault{500, "internal error: process exited while connecting to monitor", now}
-		},
-	}[verb]
-	if !ok {
-		return fmt.Errorf("no verb %q", verb)
-	}
-	if _, ok := c.all.Get(on); !ok {
-		return errNoServer
-	}
-	c.change(on, do)
-	if verb == "tear" {
-		// nova.network.neutron: _unbind_ports logs errors, and continues.
-		c.all.Delete(on)
-	}
-	c.settle(now)
-	return nil
-}
-
 // plug binds a port to a server: "server port", by their IDs.
 func plug(c *Cloud, on string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(c.clock.Now())
 	id, port, _ := strings.Cut(on, " ")
 	p, ok := c.ports[port]
 	if _, there := c.all.Get(id); !there || !ok {
@@ -174,7 +134,7 @@ func (c *Cloud) Plant(p Planted) string {
 	defer c.mu.Unlock()
 	now := c.clock.Now()
 	s := server{
-		name: p.Name, created: now.Add(-c.Boot - c.lag), launched: now.Add(-c.lag), attached: true, host: "compute1", boots: 1,
+		name: p.Name, created: now.Add(-c.Boot - c.Lag()), launched: now.Add(-c.Lag()), attached: true, host: "compute1", boots: 1,
 		project: c.stock.Projects[0],
 		bought:  bought{zone: p.Zone, metadata: p.Metadata, tags: p.Tags, flavor: c.stock.Flavors[0], image: c.stock.Images[0].ID},
 	}
@@ -201,12 +161,11 @@ func (c *Cloud) Plant(p Planted) string {
 func (c *Cloud) SetPassword(user, password string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.users = slices.Clone(c.users)
-	for n := range c.users {
-		if c.users[n].Name == user {
-			c.users[n].Password = password
+	c.Credentials.Change(func(u *User) {
+		if u.Name == user {
+			u.Password = password
 		}
-	}
+	})
 	for secret, t := range c.tokens {
 		if t.user.Name == user {
 			delete(c.tokens, secret)

@@ -121,7 +121,7 @@ func (k keystone) issue() {
 		return
 	}
 	t, ok := k.login(a)
-	if !ok && k.stock.any && !k.shut {
+	if !ok && k.AcceptsUnknown() {
 		t, ok = k.stranger(a), true
 	}
 	if !ok {
@@ -137,7 +137,7 @@ func (k keystone) issue() {
 
 func (k keystone) login(a ask) (token, bool) {
 	for _, method := range a.Identity.Methods {
-		for _, u := range k.users {
+		for _, u := range k.Valid() {
 			switch method {
 			case "password":
 				if p := a.Identity.Password.User; p.is(u.ID, u.Name, u.Domain) && p.Password == u.Password {

@@ -16,36 +16,16 @@ var (
 	_ double.Planter = Administered{}
 )
 
-// first reports whether a user has a role in the first project.
-func (c Administered) first(u User) bool {
-	return slices.Contains(u.Projects, c.stock.Projects[0].Name)
-}
-
 // Revoke implements [double.Lender]. The first account is the first project.
 func (c Administered) Revoke() {
+	c.Credentials.Revoke()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var others []User
-	for _, u := range c.users {
-		if c.first(u) {
-			c.revoked = append(c.revoked, u)
-		} else {
-			others = append(others, u)
-		}
-	}
-	c.users, c.shut = others, true
 	for secret, t := range c.tokens {
-		if t.stranger || c.first(t.user) {
+		if t.stranger || slices.Contains(t.user.Projects, c.stock.Projects[0].Name) {
 			delete(c.tokens, secret)
 		}
 	}
-}
-
-// Restore implements [double.Lender].
-func (c Administered) Restore() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.users, c.revoked, c.shut = slices.Concat(c.users, c.revoked), nil, false
 }
 
 // Issue implements [double.Lender]: a user for the first project, or for the project of the account's name.
@@ -62,7 +42,7 @@ func (c Administered) Issue(account string) (map[string]string, error) {
 	}
 	u := User{ID: c.id("user"), Password: c.id("password"), Projects: []string{project}}
 	u.Name = "machines-" + u.ID[:8]
-	c.users = append(slices.Clone(c.users), u)
+	c.Credentials.Add(u)
 	sample := c.Options.Inventory.Users[0]
 	replaced[sample.Name], replaced[sample.Password] = u.Name, u.Password
 	return replaced, nil

@@ -9,27 +9,16 @@ import (
 
 // place finds a host with capacity. If no host has capacity, the server was accepted nevertheless, and fails.
 func (k buying) place(s *server) {
-	if k.closed[s.zone] {
+	counts := map[string]int{}
+	for _, o := range k.all.All() {
+		if o.fault == nil {
+			counts[o.zone]++
+			counts[o.zone+"/"+o.flavor.Name]++
+		}
+	}
+	if k.closed[s.zone] || k.Full(counts, s.zone, s.zone+"/"+s.flavor.Name) {
 		s.fault = &fault{500, "No valid host was found. ", k.now}
-		return
 	}
-	for _, key := range []string{s.zone + "/" + s.flavor.Name, s.zone} {
-		left, bounded := k.room[key]
-		if bounded && left <= inhabited(k.Cloud, key) {
-			s.fault = &fault{500, "No valid host was found. ", k.now}
-			return
-		}
-	}
-}
-
-// inhabited is the number of servers in "zone" or "zone/flavor".
-func inhabited(c *Cloud, key string) (n int) {
-	for _, s := range c.all.All() {
-		if s.fault == nil && (s.zone == key || s.zone+"/"+s.flavor.Name == key) {
-			n++
-		}
-	}
-	return n
 }
 
 // settle applies the changes that are due.
@@ -166,11 +155,4 @@ func internal(c *Cloud, s server) (all []string) {
 		}
 	}
 	return all
-}
-
-// SetLag sets the lag of listings of servers.
-func (c *Cloud) SetLag(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lag = d
 }

@@ -267,7 +267,7 @@ func (k servers) listServers() {
 		return
 	}
 	var all []server
-	for _, s := range k.all.AllBehind(k.lag) {
+	for _, s := range k.all.AllBehind(k.Lag()) {
 		// A deleted server that can be restored is shown by its ID alone (nova.db:
 		// filters.pop('soft_deleted', False)).
 		if s.project.ID == k.token.project.ID && s.soft.IsZero() && !s.lost && match(s, s.status(k.Cloud, k.now)) {

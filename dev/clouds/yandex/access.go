@@ -2,14 +2,8 @@ package yandex
 
 import (
 	"context"
-	"crypto"
 	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/millwright-dev/millwright/dev/clouds/jwt"
 )
 
 // grant is an issued token.
@@ -81,23 +77,15 @@ func (c *Cloud) authenticate(r *http.Request) (ServiceAccount, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g, ok := c.tokens[token]
-	if !ok || !c.clock.Now().Before(g.until) {
+	_, known := c.Credentials.Find(func(k accountKey) bool { return k.account == g.account && k.ID == g.key })
+	if !ok || !c.clock.Now().Before(g.until) || !known && !c.AcceptsUnknown() {
 		return ServiceAccount{}, status.Error(codes.Unauthenticated, "The token is invalid")
 	}
-	for _, a := range c.options.Inventory.ServiceAccounts {
-		if a.ID == g.account && slices.ContainsFunc(a.Keys, func(k Key) bool { return k.ID == g.key }) {
-			return a, nil
-		}
+	if n := c.options.Inventory.account(g.account); n >= 0 && known {
+		return c.options.Inventory.ServiceAccounts[n], nil
 	}
-	if c.stranger() {
-		return ServiceAccount{ID: g.account}, nil
-	}
-	return ServiceAccount{}, status.Error(codes.Unauthenticated, "The token is invalid")
+	return ServiceAccount{ID: g.account}, nil
 }
-
-// stranger reports whether accounts that are not in the inventory are accepted, with any key and folder. The
-// caller holds the lock.
-func (s *store) stranger() bool { return s.options.AcceptAny && !s.revoked.strangers }
 
 // claims are the checked claims of a JWT.
 type claims struct {
@@ -114,61 +102,27 @@ func refusedJWT(why string) error { return status.Error(codes.Unauthenticated, "
 
 // Create implements the service of tokens, for JWTs that the key of a service account has signed.
 func (s tokenService) Create(_ context.Context, in *iam.CreateIamTokenRequest) (*iam.CreateIamTokenResponse, error) {
-	parts := strings.Split(in.GetJwt(), ".")
-	var head struct{ Alg, Kid string }
 	var is claims
-	if len(parts) != 3 || decodePart(parts[0], &head) != nil || decodePart(parts[1], &is) != nil || head.Alg != "PS256" {
+	t, err := jwt.Parse(in.GetJwt(), &is)
+	if err != nil || t.Algorithm != "PS256" {
 		return nil, status.Error(codes.InvalidArgument, "JWT: it is malformed, or its algorithm is not PS256")
 	}
-	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, "JWT: the signature is malformed")
-	}
-	now, sum := s.clock.Now(), sha256.Sum256([]byte(parts[0]+"."+parts[1]))
+	now := s.clock.Now()
 	switch {
 	case is.Audience != audience:
 		return nil, refusedJWT("the audience is wrong")
 	case is.Issued > now.Add(time.Minute).Unix() || is.Expires <= now.Unix() || is.Expires > is.Issued+3600:
 		return nil, refusedJWT("it is not valid at this time, or is valid for more than an hour")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.signed(is.Issuer, head.Kid, sum[:], signature) && !s.stranger() {
+	_, known := s.Credentials.Find(func(k accountKey) bool { return k.account == is.Issuer && k.ID == t.KeyID && t.SignedBy(k.Public) })
+	if !known && !s.AcceptsUnknown() {
 		return nil, refusedJWT("the key of the signature is unknown")
 	}
 	token, until := "t1."+rand.Text(), now.Add(lifetime)
-	s.tokens[token] = grant{account: is.Issuer, key: head.Kid, until: until}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tokens[token] = grant{account: is.Issuer, key: t.KeyID, until: until}
 	return &iam.CreateIamTokenResponse{IamToken: token, ExpiresAt: timestamppb.New(until)}, nil
-}
-
-// signed reports whether a key of an account has made a signature. The caller holds the lock.
-func (s tokenService) signed(account, key string, sum, signature []byte) bool {
-	for _, a := range s.options.Inventory.ServiceAccounts {
-		for _, k := range a.Keys {
-			if a.ID == account && k.ID == key && verifies(k.Public, sum, signature) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func decodePart(part string, into any) error {
-	raw, err := base64.RawURLEncoding.DecodeString(part)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
-}
-
-func verifies(public string, sum, signature []byte) bool {
-	block, _ := pem.Decode([]byte(public))
-	if block == nil {
-		return false
-	}
-	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
-	key, ok := parsed.(*rsa.PublicKey)
-	return err == nil && ok && rsa.VerifyPSS(key, crypto.SHA256, sum, signature, &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: crypto.SHA256}) == nil
 }
 
 // keyNotice is the line that Yandex Cloud's command line writes before a private key.
@@ -176,30 +130,20 @@ const keyNotice = "PLEASE DO NOT REMOVE THIS LINE! Yandex.Cloud SA Key ID <"
 
 // IssueKey creates a key of a service account, and returns the JSON that Yandex Cloud issues for it.
 func (c *Cloud) IssueKey(account string) ([]byte, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return nil, err
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	private, public, err := jwt.NewKey()
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := c.newID("aje")
-	shown := string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
-	for n, a := range c.options.Inventory.ServiceAccounts {
-		if a.ID == account {
-			c.options.Inventory.ServiceAccounts[n].Keys = append(slices.Clone(a.Keys), Key{ID: id, Public: shown})
-			return json.Marshal(map[string]string{
-				"id": id, "service_account_id": account, "created_at": c.clock.Now().UTC().Format(time.RFC3339), "key_algorithm": "RSA_2048", "public_key": shown,
-				"private_key": keyNotice + id + ">\n" + string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
-			})
-		}
+	n := c.options.Inventory.account(account)
+	if n < 0 {
+		return nil, status.Errorf(codes.NotFound, "there is no service account %s", account)
 	}
-	return nil, status.Errorf(codes.NotFound, "there is no service account %s", account)
+	id := newID("aje")
+	c.Credentials.Add(accountKey{account, c.options.Inventory.ServiceAccounts[n].Folder, Key{ID: id, Public: public}})
+	return json.Marshal(map[string]string{
+		"id": id, "service_account_id": account, "created_at": c.clock.Now().UTC().Format(time.RFC3339), "key_algorithm": "RSA_2048", "public_key": public,
+		"private_key": keyNotice + id + ">\n" + private,
+	})
 }

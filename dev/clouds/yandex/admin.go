@@ -20,18 +20,6 @@ var (
 	_ double.Planter = Administered{}
 )
 
-// revoked are the revoked keys.
-type revoked struct {
-	keys []revokedKey
-	// strangers: accounts and keys that are not in the inventory are refused.
-	strangers bool
-}
-
-type revokedKey struct {
-	account string
-	keys    []Key
-}
-
 // sample is the text of the key, and the folder, in the samples.
 type sample struct{ key, folder string }
 
@@ -42,52 +30,17 @@ func (c Administered) StandFor(key []byte) {
 	c.sample = sample{string(key), c.options.Inventory.Folders[0]}
 }
 
-// Revoke implements [double.Lender]: the keys of the sample's folder become invalid, and so do all tokens.
-func (c Administered) Revoke() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	accounts := c.options.Inventory.ServiceAccounts
-	for n, a := range accounts {
-		if a.Folder == c.options.Inventory.Folders[0] {
-			c.revoked.keys = append(c.revoked.keys, revokedKey{a.ID, a.Keys})
-			accounts[n].Keys = nil
-		}
-	}
-	c.revoked.strangers = true
-}
-
-// Restore implements [double.Lender].
-func (c Administered) Restore() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, was := range c.revoked.keys {
-		for n, a := range c.options.Inventory.ServiceAccounts {
-			if a.ID == was.account {
-				c.options.Inventory.ServiceAccounts[n].Keys = append(slices.Clone(a.Keys), was.keys...)
-			}
-		}
-	}
-	c.revoked = revoked{}
-}
-
 // RevokeKeys revokes the keys of a service account.
 func (c *Cloud) RevokeKeys(account string) {
-	c.setAccount(account, func(a *ServiceAccount) { a.Keys = nil })
+	c.Credentials.Remove(func(k accountKey) bool { return k.account == account })
 }
 
 // Permit sets the roles of a service account; without arguments, it may call everything.
 func (c *Cloud) Permit(account string, roles ...string) {
-	c.setAccount(account, func(a *ServiceAccount) { a.Roles = roles })
-}
-
-func (c *Cloud) setAccount(id string, change func(*ServiceAccount)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for n, a := range c.options.Inventory.ServiceAccounts {
-		if a.ID == id {
-			change(&a)
-			c.options.Inventory.ServiceAccounts[n] = a
-		}
+	if n := c.options.Inventory.account(account); n >= 0 {
+		c.options.Inventory.ServiceAccounts[n].Roles = roles
 	}
 }
 
@@ -109,7 +62,7 @@ func (c Administered) Issue(account string) (map[string]string, error) {
 	of, folder := accounts[0].ID, was.folder
 	if account != "" {
 		of, folder = otherAccount, otherFolder
-		if !slices.ContainsFunc(accounts, func(a ServiceAccount) bool { return a.ID == of }) {
+		if c.options.Inventory.account(of) < 0 {
 			c.options.Inventory.ServiceAccounts = append(slices.Clone(accounts), ServiceAccount{ID: of, Folder: folder})
 		}
 	}

@@ -38,7 +38,7 @@ func (s instanceService) Stop(ctx context.Context, in *compute.StopInstanceReque
 // Start implements the service of instances.
 func (s instanceService) Start(ctx context.Context, in *compute.StartInstanceRequest) (*operation.Operation, error) {
 	return s.change(ctx, in.GetInstanceId(), "Start instance", &compute.StartInstanceMetadata{InstanceId: in.GetInstanceId()}, whileOff, func(i instance) (time.Duration, error) {
-		if s.exhausted[i.zone()] || s.exhausted[i.zone()+"/"+i.Request.GetPlatformId()] {
+		if s.Lacks(i.zone(), i.zone()+"/"+i.Request.GetPlatformId()) {
 			return 0, noCapacity()
 		}
 		s.wish(i.ID, wishRun)
@@ -63,7 +63,7 @@ func (s instanceService) Update(ctx context.Context, in *compute.UpdateInstanceR
 		if err := checkLabels(in.GetLabels()); err != nil {
 			return 0, err
 		}
-		s.update(i.ID, func(i *instance) { i.Labels = maps.Clone(in.GetLabels()) })
+		s.instances.Change(i.ID, func(i *instance) { i.Labels = maps.Clone(in.GetLabels()) })
 		return 0, nil
 	})
 }

@@ -3,9 +3,6 @@ package yandex
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -79,30 +76,35 @@ type store struct {
 	instances *double.Table[instance]
 	disks     *double.Table[disk]
 
+	double.Controls
+	double.Conditions // the places are zones, and zone/platform
+	double.Inbox[Received]
+	*double.Credentials[accountKey]
+
 	mu         sync.Mutex // of writes, and of the fields below
 	made       int
 	operations map[string]*pendingOperation
 	keys       map[string]string // the operation of each idempotency key, by account and key
 	tokens     map[string]grant
-	exhausted  map[string]bool // by zone, or zone/platform
-	lag        time.Duration
-	received   map[string][]Received
-	revoked    revoked
 	sample     sample
 }
 
 var (
-	_ double.Cloud     = &Cloud{}
-	_ double.Host      = &Cloud{}
-	_ double.Inspected = &Cloud{}
+	_ double.Cloud       = &Cloud{}
+	_ double.Host        = &Cloud{}
+	_ double.Inspected   = &Cloud{}
+	_ double.Exhaustible = &Cloud{}
 )
 
 // New returns a cloud with a clock.
 func New(clock *double.Clock, o Options) *Cloud {
 	s := &store{
 		options: o.complete(), clock: clock, instances: double.NewTable[instance](clock), disks: double.NewTable[disk](clock),
-		operations: map[string]*pendingOperation{}, keys: map[string]string{}, tokens: map[string]grant{}, exhausted: map[string]bool{}, received: map[string][]Received{},
+		operations: map[string]*pendingOperation{}, keys: map[string]string{}, tokens: map[string]grant{},
+		Credentials: double.NewCredentials(o.AcceptAny, func(k accountKey) bool { return k.folder == o.Inventory.Folders[0] }, o.Inventory.keys()...),
 	}
+	s.SetCapacity(o.Inventory.Capacity)
+	s.Controls = s.controls()
 	return &Cloud{store: s, services: map[string]any{
 		compute.InstanceService_ServiceDesc.ServiceName:     instanceService{store: s},
 		operation.OperationService_ServiceDesc.ServiceName:  operationService{store: s},
@@ -195,7 +197,7 @@ func (c *Cloud) serve(r *http.Request, body []byte) (proto.Message, error) {
 		if err := proto.Unmarshal(raw, m); err != nil {
 			return status.Error(codes.Internal, err.Error())
 		}
-		c.remember(in, m)
+		c.Remember(in.name, Received{Key: in.key, Message: m})
 		return nil
 	}, nil)
 	if err != nil {
@@ -229,30 +231,8 @@ type Received struct {
 	Message proto.Message
 }
 
-// mostReceived is the number of kept requests of each operation.
-const mostReceived = 200
-
-func (s *store) remember(in call, m proto.Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := append(s.received[in.name], Received{Key: in.key, Message: m})
-	s.received[in.name] = all[max(0, len(all)-mostReceived):]
-}
-
-// Received are the last permitted requests for an operation.
-func (c *Cloud) Received(name string) []Received {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]Received{}, c.received[name]...)
-}
-
 // newID returns a new ID in the form of Yandex Cloud: a prefix of three characters, and 17 letters and digits.
-// The caller holds the lock.
-func (s *store) newID(prefix string) string {
-	s.made++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", prefix, s.clock.Now().UnixNano(), s.made))
-	return prefix + hex.EncodeToString(sum[:])[:17]
-}
+func newID(prefix string) string { return prefix + double.Hex(17) }
 
 // Get implements the service of endpoints, under the real addresses: of a proxy in front of the simulator.
 func (endpointService) Get(_ context.Context, in *endpoint.GetApiEndpointRequest) (*endpoint.ApiEndpoint, error) {

@@ -2,9 +2,6 @@ package yandex
 
 import (
 	"fmt"
-	"maps"
-	"strings"
-	"time"
 
 	"github.com/yandex-cloud/go-genproto/yandex/cloud/compute/v1"
 	"google.golang.org/grpc/status"
@@ -32,6 +29,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 // Instances implements [double.Inspected].
 func (c *Cloud) Instances() (all []double.Listed) {
 	c.settle()
+	dependants := c.dependants()
 	for _, i := range c.instances.All() {
 		state := c.state(i)
 		if state == deleted {
@@ -39,114 +37,68 @@ func (c *Cloud) Instances() (all []double.Listed) {
 		}
 		all = append(all, double.Listed{
 			ID: i.ID, Name: i.name(), State: state.String(), Zone: i.zone(), Type: i.Request.GetPlatformId(), Account: i.Request.GetFolderId(), Tags: i.Labels,
-			Dependants: []string{"disk " + i.Disk},
+			Dependants: dependants[i.ID],
 		})
 	}
 	return all
 }
 
 // Orphans implements [double.Inspected].
-func (c *Cloud) Orphans() (all []string) {
+func (c *Cloud) Orphans() []string {
 	c.settle()
-	for _, d := range c.disks.All() {
-		if d.Instance == "" {
-			all = append(all, "disk "+d.ID)
-		}
+	return c.dependants()[""]
+}
+
+// dependants are the disks by instance.
+func (s *store) dependants() map[string][]string {
+	all := map[string][]string{}
+	for _, d := range s.disks.All() {
+		all[d.Instance] = append(all[d.Instance], "disk "+d.ID)
 	}
 	return all
 }
 
-var _ double.Exhaustible = (*Cloud)(nil)
-
-// Exhausted implements [double.Exhaustible].
-func (c *Cloud) Exhausted() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return double.Places(c.exhausted, true)
+func (s *store) controls() double.Controls {
+	onInstance := double.OnInstance(&s.mu, s.existing)
+	return append(s.ExhaustVerbs("a zone, or zone/platform"), s.LagVerb(),
+		double.UntagVerb("unlabel", s.instances, func(i *instance) *map[string]string { return &i.Labels }),
+		double.Verb{Name: "interrupt", On: "a preemptible instance: it is stopped", Do: onInstance(s.interrupt)},
+		double.Verb{Name: "fail", On: "an instance that does not run yet: its creation fails, and it disappears", Do: onInstance(s.failCreation)},
+		double.Verb{Name: "terminate", On: "an instance", Do: onInstance(s.wishes(wishDelete))},
+		double.Verb{Name: "stop", On: "an instance", Do: onInstance(s.wishes(wishStop))},
+		double.Verb{Name: "start", On: "an instance", Do: onInstance(s.wishes(wishRun))},
+	)
 }
 
-// Verbs implements [double.Inspected].
-func (c *Cloud) Verbs() []double.Verb {
-	return []double.Verb{
-		{Name: "interrupt", On: "a preemptible instance: it is stopped"},
-		{Name: "terminate", On: "an instance"},
-		{Name: "fail", On: "an instance that does not run yet: its creation fails, and it disappears"},
-		{Name: "stop", On: "an instance"},
-		{Name: "start", On: "an instance"},
-		{Name: "exhaust", On: "a zone, or zone/platform"},
-		{Name: "restock", On: "a zone, or zone/platform"},
-		{Name: "unlabel", On: "instance=key: the instance loses the label with the key"},
-		{Name: "lag", On: "a duration: reads of instances lag by it"},
-	}
-}
-
-// Do implements [double.Inspected].
-func (c *Cloud) Do(verb, on string) error {
-	switch verb {
-	case "exhaust", "restock":
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.exhausted[on] = verb == "exhaust"
+func (s *store) wishes(wish string) func(instance) error {
+	return func(i instance) error {
+		s.wish(i.ID, wish)
 		return nil
-	case "lag":
-		lag, err := time.ParseDuration(on)
-		c.SetLag(lag)
-		return err
-	case "unlabel":
-		return c.unlabel(on)
 	}
-	i, ok := c.instances.Get(on)
-	if !ok || c.state(i) == deleted {
-		return fmt.Errorf("there is no instance %q", on)
-	}
-	return c.trouble(verb, i)
 }
 
-func (c *Cloud) trouble(verb string, i instance) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch verb {
-	case "interrupt":
-		if !i.preemptible() {
-			return fmt.Errorf("instance %s is not preemptible", i.ID)
-		}
-		c.wish(i.ID, wishStop)
-	case "terminate":
-		c.wish(i.ID, wishDelete)
-	case "fail":
-		o := c.operations[i.Creation]
-		if o == nil || o.done(c.clock.Now()) {
-			return fmt.Errorf("instance %s is not being created", i.ID)
-		}
-		o.failure = status.Convert(noCapacity())
-		c.disks.Update(i.Disk, func(d disk) disk { d.Stays = false; return d })
-		c.vanish(i.ID)
-	case "stop", "start":
-		c.wish(i.ID, map[string]string{"stop": wishStop, "start": wishRun}[verb])
-	default:
-		return fmt.Errorf("there is no verb %q", verb)
+func (s *store) interrupt(i instance) error {
+	if !i.preemptible() {
+		return fmt.Errorf("instance %s is not preemptible", i.ID)
 	}
+	s.wish(i.ID, wishStop)
+	return nil
+}
+
+func (s *store) failCreation(i instance) error {
+	o := s.operations[i.Creation]
+	if o == nil || o.done(s.clock.Now()) {
+		return fmt.Errorf("instance %s is not being created", i.ID)
+	}
+	o.failure = status.Convert(noCapacity())
+	s.disks.Change(i.Disk, func(d *disk) { d.Stays = false })
+	s.vanish(i.ID)
 	return nil
 }
 
 // vanish deletes an instance at once. The caller holds the lock.
 func (s *store) vanish(id string) {
-	s.update(id, func(i *instance) { i.Wish, i.Since = wishDelete, s.clock.Now().Add(-s.options.Delete) })
-}
-
-func (c *Cloud) unlabel(on string) error {
-	id, key, _ := strings.Cut(on, "=")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i, ok := c.instances.Get(id)
-	if _, has := i.Labels[key]; !ok || !has {
-		return fmt.Errorf("there is no instance %q with a label %q: say instance=key", id, key)
-	}
-	c.update(id, func(i *instance) {
-		i.Labels = maps.Clone(i.Labels)
-		delete(i.Labels, key)
-	})
-	return nil
+	s.instances.Change(id, func(i *instance) { i.Wish, i.Since = wishDelete, s.clock.Now().Add(-s.options.Delete) })
 }
 
 // Plant creates a running instance from a request, without its operation.
@@ -161,7 +113,7 @@ func (c *Cloud) Plant(request *compute.CreateInstanceRequest) (id string, err er
 	if err != nil {
 		return "", err
 	}
-	c.update(i.ID, func(i *instance) { i.Since = i.Since.Add(-c.options.Boot) })
+	c.instances.Change(i.ID, func(i *instance) { i.Since = i.Since.Add(-c.options.Boot) })
 	return i.ID, nil
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/yandex-cloud/go-genproto/yandex/cloud/operation"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
 // The limits of Compute Cloud.
@@ -42,7 +44,7 @@ func (s instanceService) Create(ctx context.Context, request *compute.CreateInst
 		return nil, err
 	}
 	o := s.begin(in, i, "Create instance", s.options.Boot, &compute.CreateInstanceMetadata{InstanceId: i.ID})
-	s.update(i.ID, func(i *instance) { i.Creation = o.id })
+	s.instances.Change(i.ID, func(i *instance) { i.Creation = o.id })
 	return s.shownOperation(o)
 }
 
@@ -238,11 +240,8 @@ func (l launcher) checkCapacity(_ call, request *compute.CreateInstanceRequest) 
 			counts[i.zone()+"/"+i.Request.GetPlatformId()]++
 		}
 	}
-	for _, at := range []string{zone, place} {
-		most, limited := l.options.Inventory.Capacity[at]
-		if l.exhausted[at] || limited && counts[at] >= most {
-			return noCapacity()
-		}
+	if l.Full(counts, zone, place) {
+		return noCapacity()
 	}
 	return nil
 }
@@ -250,7 +249,7 @@ func (l launcher) checkCapacity(_ call, request *compute.CreateInstanceRequest) 
 // launch creates the instance and its disk; the caller holds the lock.
 func (l launcher) launch(request *compute.CreateInstanceRequest) (instance, error) {
 	now := l.clock.Now()
-	i := instance{ID: l.newID("fhm"), Request: request, Labels: maps.Clone(request.GetLabels()), Made: now, Wish: wishRun, Since: now, Disk: l.newID("fhm")}
+	i := instance{ID: newID("fhm"), Request: request, Labels: maps.Clone(request.GetLabels()), Made: now, Wish: wishRun, Since: now, Disk: newID("fhm")}
 	first := request.GetNetworkInterfaceSpecs()[0]
 	subnet, _ := l.subnet(first.GetSubnetId(), request.GetZoneId())
 	var err error
@@ -277,18 +276,8 @@ func (l launcher) address(subnet Subnet) (string, error) {
 	for _, i := range l.instances.All() {
 		used[i.Address] = used[i.Address] || l.state(i) != deleted
 	}
-	block, err := netip.ParsePrefix(subnet.CIDR)
-	if err != nil {
-		return "", status.Errorf(codes.Internal, "the CIDR block of subnet %s is invalid", subnet.ID)
-	}
-	next := block.Addr()
-	for range reserved {
-		next = next.Next()
-	}
-	for ; block.Contains(next); next = next.Next() {
-		if !used[next.String()] {
-			return next.String(), nil
-		}
+	if address, ok := double.FreeAddress(subnet.CIDR, reserved, used); ok {
+		return address, nil
 	}
 	return "", status.Errorf(codes.FailedPrecondition, "Not enough resources: subnet %s has no free addresses", strings.TrimSpace(subnet.ID))
 }

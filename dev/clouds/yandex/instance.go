@@ -86,21 +86,20 @@ func (s *store) settle() {
 		} else {
 			s.disks.Delete(i.Disk)
 		}
-		s.update(i.ID, func(i *instance) { i.settled = true })
+		s.instances.Change(i.ID, func(i *instance) { i.settled = true })
 		s.instances.Delete(i.ID)
 	}
 }
 
-func (s *store) update(id string, change func(*instance)) {
-	s.instances.Update(id, func(i instance) instance {
-		change(&i)
-		return i
-	})
+// existing is an instance that is not deleted.
+func (s *store) existing(id string) (instance, bool) {
+	i, ok := s.instances.Get(id)
+	return i, ok && s.state(i) != deleted
 }
 
 // wish changes the requested state of an instance.
 func (s *store) wish(id, wish string) {
-	s.update(id, func(i *instance) {
+	s.instances.Change(id, func(i *instance) {
 		if i.Wish == wishDelete {
 			return
 		}

@@ -1,5 +1,7 @@
 package yandex
 
+import "slices"
+
 // Inventory is the initial content of a cloud.
 type Inventory struct {
 	// Folders are the IDs of the folders.
@@ -30,6 +32,26 @@ type Key struct {
 	ID string `json:"id"`
 	// Public is the public key in PEM format.
 	Public string `json:"public"`
+}
+
+// accountKey is a key with its account and the account's folder.
+type accountKey struct {
+	account, folder string
+	Key
+}
+
+// account is the index of a service account; -1 if it does not exist.
+func (v Inventory) account(id string) int {
+	return slices.IndexFunc(v.ServiceAccounts, func(a ServiceAccount) bool { return a.ID == id })
+}
+
+func (v Inventory) keys() (all []accountKey) {
+	for _, a := range v.ServiceAccounts {
+		for _, k := range a.Keys {
+			all = append(all, accountKey{a.ID, a.Folder, k})
+		}
+	}
+	return all
 }
 
 // Image is an image.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/yandex-cloud/go-genproto/yandex/cloud/compute/v1"
 	"github.com/yandex-cloud/go-genproto/yandex/cloud/vpc/v1"
@@ -13,22 +12,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func (s *store) lagging() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lag
-}
-
-// SetLag sets the lag of reads of instances.
-func (s *store) SetLag(lag time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lag = lag
-}
-
 // Get implements the service of instances.
 func (s instanceService) Get(ctx context.Context, in *compute.GetInstanceRequest) (*compute.Instance, error) {
-	lag := s.lagging()
+	lag := s.Lag()
 	i, ok := s.instances.GetBehind(in.GetInstanceId(), lag)
 	state := s.stateAt(i, s.clock.Now().Add(-lag))
 	if !ok || state == deleted {
@@ -52,7 +38,7 @@ func (s instanceService) List(ctx context.Context, in *compute.ListInstancesRequ
 	if n := int(in.GetPageSize()); n > 0 {
 		most = min(most, n)
 	}
-	lag, out := s.lagging(), &compute.ListInstancesResponse{}
+	lag, out := s.Lag(), &compute.ListInstancesResponse{}
 	for _, i := range s.instances.AllBehind(lag) {
 		state := s.stateAt(i, s.clock.Now().Add(-lag))
 		if i.Request.GetFolderId() != in.GetFolderId() || i.ID <= in.GetPageToken() || state == deleted {

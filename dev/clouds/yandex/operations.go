@@ -28,7 +28,7 @@ func (o *pendingOperation) done(now time.Time) bool { return o.failure != nil ||
 func (s *store) begin(in call, i instance, description string, took time.Duration, about proto.Message) *pendingOperation {
 	now := s.clock.Now()
 	o := &pendingOperation{
-		id: s.newID("fhm"), description: description, instance: i.ID, folder: i.Request.GetFolderId(), about: about, from: now, until: now.Add(took),
+		id: newID("fhm"), description: description, instance: i.ID, folder: i.Request.GetFolderId(), about: about, from: now, until: now.Add(took),
 	}
 	s.operations[o.id] = o
 	if in.key != "" {
@@ -141,8 +141,8 @@ func (s instanceService) change(ctx context.Context, id, description string, abo
 
 // theirs is an instance of the caller's folder. The caller holds the lock.
 func (s *store) theirs(in call, id string) (instance, error) {
-	i, ok := s.instances.Get(id)
-	if !ok || s.state(i) == deleted {
+	i, ok := s.existing(id)
+	if !ok {
 		return i, status.Errorf(codes.NotFound, "Instance %s not found", id)
 	}
 	return i, s.inFolder(in, i.Request.GetFolderId())
