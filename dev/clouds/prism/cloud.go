@@ -47,6 +47,7 @@ type store struct {
 	*double.Credentials[Credential]
 
 	machines *double.Table[machine]
+	failed   *double.Table[string] // the reasons of failed creations, by UUID
 
 	mu       sync.Mutex // of writes, and of the fields below
 	tasks    map[string]task
@@ -72,7 +73,7 @@ var (
 func New(clock *double.Clock, o Options) *Cloud {
 	o.Boot, o.Delete, o.PageSize = double.Or(o.Boot, 3*time.Second), double.Or(o.Delete, 4*time.Second), cmp.Or(o.PageSize, 500)
 	s := &store{
-		options: o, clock: clock, machines: double.NewTable[machine](clock), tasks: map[string]task{}, reserved: map[string][]string{}, issued: map[string]bool{},
+		options: o, clock: clock, machines: double.NewTable[machine](clock), failed: double.NewTable[string](clock), tasks: map[string]task{}, reserved: map[string][]string{}, issued: map[string]bool{},
 		Credentials: double.NewCredentials(o.AcceptAny, o.Inventory.first, o.Inventory.Credentials...),
 	}
 	s.SetCapacity(o.Inventory.Capacity)

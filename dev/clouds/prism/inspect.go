@@ -122,8 +122,7 @@ func (c *Cloud) fail(m machine) error {
 	if c.state(m) != pending {
 		return fmt.Errorf("virtual machine %s has been created", m.UUID)
 	}
-	const why = "NoHostResources: No host has enough available memory for the VM."
-	c.machines.Change(m.UUID, func(m *machine) { m.Failed = why })
+	c.failed.Put(m.UUID, noRoom)
 	return nil
 }
 
@@ -155,4 +154,11 @@ func (c *Cloud) Vanish(id string) bool {
 	c.mu.Unlock()
 	c.settle()
 	return ok
+}
+
+// Forget removes a virtual machine as if it had never existed. Its tasks stay.
+func (c *Cloud) Forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.machines.Delete(id)
 }

@@ -74,7 +74,7 @@ func Sample() Inventory {
 			{Named{"0005f1a0-0000-4000-8000-00000000020a", "machines-a"}, a, "10.40.0.0/20"},
 			{Named{"0005f1a0-0000-4000-8000-00000000020b", "machines-b"}, b, "10.40.16.0/20"},
 		},
-		Projects:   []Named{{"0005f1a0-0000-4000-8000-000000000301", "openshift"}},
+		Projects:   []Named{{"0005f1a0-0000-4000-8000-000000000301", "machines"}},
 		Categories: map[string][]string{"kubernetes-io-cluster-c1": {"owned"}, "AppTier": {"Default", "Web"}},
 	}
 }

@@ -19,8 +19,6 @@ type machine struct {
 	Addresses                        []string // one for each network interface
 	Version                          int
 	Made                             time.Time
-	// Failed is the reason why the creation fails at the end of its task; empty: it succeeds.
-	Failed string
 	// Deleted is the time at which the deletion was accepted; zero: it was not.
 	Deleted time.Time
 	Boots   int
@@ -50,7 +48,8 @@ func (c *store) state(m machine) string {
 		return deleting
 	case now.Sub(m.Made) < c.options.Boot:
 		return pending
-	case m.Failed != "":
+	}
+	if _, failed := c.failed.Get(m.UUID); failed {
 		return inError
 	}
 	return complete
@@ -107,8 +106,8 @@ func (c *store) entity(m machine) object {
 	spec := m.Resources
 	spec.Customization = nil // it is set once
 	state, messages := c.state(m), []object{}
-	if state == inError {
-		messages = append(messages, object{"message": m.Failed, "reason": "INTERNAL_ERROR"})
+	if why, _ := c.failed.Get(m.UUID); state == inError {
+		messages = append(messages, object{"message": why, "reason": "INTERNAL_ERROR"})
 	}
 	return object{
 		"api_version": "3.1", "metadata": metadata,

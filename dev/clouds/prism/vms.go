@@ -33,11 +33,14 @@ func createVM(c *Cloud, in *call) (int, object, *failure) {
 		return 0, nil, no
 	}
 	if c.vms.full(m) {
-		m.Failed = "NoHostResources: No host has enough available memory for the VM."
+		c.failed.Put(uuid, noRoom)
 	}
 	c.machines.Put(uuid, m)
 	return accepted(c.entity(m), c.begin(c.options.Boot, uuid))
 }
+
+// noRoom is the reason for which a task fails in a cluster without capacity.
+const noRoom = "NoHostResources: No host has enough available memory for the VM."
 
 // build is the virtual machine of a request; the caller holds the lock.
 func (c *store) build(want intent, uuid, account string) (machine, *failure) {
@@ -181,13 +184,13 @@ func getTask(c *Cloud, in *call) (int, object, *failure) {
 	if !ok {
 		return 0, nil, notFound("task", in.name)
 	}
-	m, _ := c.machines.Get(t.Created)
+	why, failed := c.failed.Get(t.Created)
 	answer := object{"api_version": "3.1", "uuid": in.name, "status": "SUCCEEDED", "percentage_complete": 100}
 	switch {
 	case c.clock.Now().Before(t.End):
 		answer["status"], answer["percentage_complete"] = "RUNNING", 50
-	case m.Failed != "":
-		answer["status"], answer["error_detail"] = "FAILED", m.Failed
+	case failed:
+		answer["status"], answer["error_detail"] = "FAILED", why
 	}
 	return http.StatusOK, answer, nil
 }

@@ -37,6 +37,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 			}
 		}
 	}
+	c.absent.Forget(s.token(ref))
 	return creator{s}.create(ctx, c, ref, want)
 }
 

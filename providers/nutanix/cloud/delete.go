@@ -13,10 +13,8 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider
 	if err != nil {
 		return false, err
 	}
-	known := map[string]bool{}
 	left := false
 	for _, g := range given {
-		known[g.ID] = true
 		remains, err := deleter{s}.delete(ctx, c, g.ID)
 		if err != nil {
 			return false, err
@@ -34,11 +32,9 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider
 		if i.UID != ref.UID || !i.Exists() {
 			continue
 		}
-		remains := true // a listing may still show a deleted one
-		if !known[i.ID] || i.State != provider.Stopping {
-			if remains, err = (deleter{s}).delete(ctx, c, i.ID); err != nil {
-				return false, err
-			}
+		remains, err := deleter{s}.delete(ctx, c, i.ID)
+		if err != nil {
+			return false, err
 		}
 		left = left || remains
 	}
@@ -50,6 +46,9 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider
 
 // delete deletes a virtual machine, unless that has begun, and reports whether it remains for now.
 func (s deleter) delete(ctx context.Context, c *client, uuid string) (remains bool, err error) {
+	if _, gone := c.gone.Recall(uuid); gone {
+		return false, nil
+	}
 	if name, leaving := c.leaving.Recall(uuid); leaving {
 		return s.progress(ctx, c, uuid, name)
 	}
@@ -61,6 +60,7 @@ func (s deleter) delete(ctx context.Context, c *client, uuid string) (remains bo
 	err = c.call(ctx, http.MethodDelete, "/vms/"+uuid, nil, &out)
 	switch {
 	case missing(err):
+		c.gone.Put(uuid, struct{}{})
 		return false, nil
 	case provider.KindOf(classify("", err)) == provider.Conflict: // another change is in progress
 		return true, nil
@@ -74,20 +74,24 @@ func (s deleter) delete(ctx context.Context, c *client, uuid string) (remains bo
 // progress reports whether a virtual machine whose deletion was accepted remains. If its task has failed, the
 // deletion is requested again by the next call.
 func (s deleter) progress(ctx context.Context, c *client, uuid, name string) (remains bool, err error) {
+	var t task
 	if name != "" {
-		var t task
-		err := c.call(ctx, http.MethodGet, "/tasks/"+name, nil, &t)
-		switch {
-		case missing(err):
-		case err != nil:
-			return true, s.observe("read the task of the deletion", err)
-		case t.Status == failed || t.Status == aborted:
-			c.leaving.Forget(uuid)
-			return true, faultOf("delete virtual machine "+uuid, t.Code, t.Detail)
-		case t.Status != succeeded:
-			return true, nil
-		}
+		err = c.call(ctx, http.MethodGet, "/tasks/"+name, nil, &t)
 	}
-	v, err := finder(s).one(ctx, c, uuid)
-	return v != nil || err != nil, err
+	switch {
+	case missing(err) || err == nil && name == "":
+		v, err := finder(s).one(ctx, c, uuid)
+		if v != nil || err != nil {
+			return true, err
+		}
+	case err != nil:
+		return true, s.observe("read the task of the deletion", err)
+	case t.Status == failed || t.Status == aborted:
+		c.leaving.Forget(uuid)
+		return true, faultOf("delete virtual machine "+uuid, t.Code, t.Detail)
+	case t.Status != succeeded:
+		return true, nil
+	}
+	c.gone.Put(uuid, struct{}{})
+	return false, nil
 }

@@ -29,7 +29,9 @@ func (s finder) find(ctx context.Context, c *client, ref provider.Ref) ([]provid
 		if err != nil {
 			return nil, err
 		}
-		found[v.uuid()] = v
+		if _, gone := c.gone.Recall(v.uuid()); !gone {
+			found[v.uuid()] = v
+		}
 	}
 	if err := s.add(ctx, c, found, idOf(ref.ProviderID)); err != nil {
 		return nil, err
@@ -57,10 +59,9 @@ func (s finder) find(ctx context.Context, c *client, ref provider.Ref) ([]provid
 	return []provider.Instance{i}, nil
 }
 
-// wasAbsent reports whether a machine had no virtual machine and no reservation moments ago. It is valid for
-// one creation.
+// wasAbsent reports whether a machine had no virtual machine and no reservation moments ago, and none was
+// requested since.
 func (s finder) wasAbsent(c *client, ref provider.Ref) bool {
-	defer c.absent.Forget(s.token(ref))
 	_, absent := c.absent.Recall(s.token(ref))
 	return absent && ref.ProviderID == ""
 }
@@ -106,7 +107,7 @@ func (s finder) one(ctx context.Context, c *client, uuid string) (*vm, error) {
 
 // add reads the virtual machine with a UUID, unless it has been found.
 func (s finder) add(ctx context.Context, c *client, found map[string]*vm, uuid string) error {
-	if uuid == "" || found[uuid] != nil {
+	if _, gone := c.gone.Recall(uuid); gone || uuid == "" || found[uuid] != nil {
 		return nil
 	}
 	v, err := s.one(ctx, c, uuid)

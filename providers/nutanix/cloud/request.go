@@ -84,6 +84,9 @@ type cloudInit struct {
 	UserData string `json:"user_data"`
 }
 
+// mostUserData is the limit of encoded user data in bytes, by the vendor's description.
+const mostUserData = 128_000
+
 // request is the request for ref's virtual machine, without its UUID and marks. It looks up everything that
 // the spec refers to.
 func (s creator) request(ctx context.Context, c *client, ref provider.Ref, want provider.Want) (*intent, error) {
@@ -103,6 +106,9 @@ func (s creator) request(ctx context.Context, c *client, ref provider.Ref, want 
 	}
 	if len(want.UserData) > 0 {
 		data := base64.StdEncoding.EncodeToString(withHostName(want.UserData, ref.Name))
+		if n := len(data); n > mostUserData {
+			return nil, provider.InvalidField("userDataSecret", "the encoded user data has %d bytes, and Prism Central accepts %d at most: let it fetch the rest from elsewhere", n, mostUserData)
+		}
 		r.Customization = &customization{Overridable: true, CloudInit: cloudInit{UserData: data}}
 	}
 	for i, n := range s.place.subnets {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http/httptest"
 	"slices"
@@ -42,8 +43,10 @@ func sample(t testing.TB) *world {
 	return newWorld(t, prism.Options{Inventory: prism.Sample()})
 }
 
-func (w *world) start() *cloud.Provider {
-	return cloud.New(cloud.Options{Clock: w.clock, Endpoint: w.url, PageSize: w.pages})
+func (w *world) start() *cloud.Provider { return w.startWith(nil) }
+
+func (w *world) startWith(o provider.Objects) *cloud.Provider {
+	return cloud.New(cloud.Options{Clock: w.clock, Objects: o, Endpoint: w.url, PageSize: w.pages})
 }
 
 func (w *world) open(t testing.TB, class provider.Class) provider.Session {
@@ -133,4 +136,18 @@ func (w *world) plantNamed(name, uuid, description string, categories map[string
 		return err
 	}
 	return w.Plant(body, uuid)
+}
+
+// certificate is the certificate of a server, in PEM.
+func certificate(s *httptest.Server) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+}
+
+// quoted is a text in JSON.
+func quoted(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
 }
