@@ -59,5 +59,5 @@ func (c Administered) PlantLike(id string, rename func(string) string) error {
 	copied.UUID, copied.Name = uuid, rename(m.Name)
 	copied.Description = rename(strings.ReplaceAll(m.Description, m.UUID, uuid))
 	copied.Categories = double.Renamed(m.Categories, rename)
-	return c.Plant(copied.asIntent(), uuid)
+	return c.vms.plant(copied.asIntent(), uuid)
 }

@@ -108,7 +108,7 @@ func (c *Cloud) controls() double.Controls {
 			m.Resources.Power = state
 		}
 	}
-	return append(c.ExhaustVerbs("the name of a cluster"), c.LagVerb(),
+	return append(c.ExhaustVerbs("the name of a cluster, which then fails virtual machines that it has accepted; or name/now, which then accepts none"), c.LagVerb(),
 		double.Verb{Name: "terminate", On: "a virtual machine", Do: change(func(m *machine) { m.Deleted = c.clock.Now() })},
 		double.Verb{Name: "stop", On: "a virtual machine", Do: change(power("OFF"))},
 		double.Verb{Name: "start", On: "a virtual machine", Do: change(power("ON"))},

@@ -10,9 +10,9 @@ import (
 
 // intent is a request to create or to change a virtual machine. Unknown fields are refused.
 type intent struct {
-	APIVersion string   `json:"api_version,omitempty"`
-	Metadata   meta     `json:"metadata"`
-	Spec       machSpec `json:"spec"`
+	APIVersion string     `json:"api_version,omitempty"`
+	Metadata   meta       `json:"metadata"`
+	Spec       intentSpec `json:"spec"`
 }
 
 type meta struct {
@@ -32,7 +32,7 @@ type ref struct {
 	Name string `json:"name,omitempty"`
 }
 
-type machSpec struct {
+type intentSpec struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description,omitempty"`
 	Cluster     *ref      `json:"cluster_reference,omitempty"`

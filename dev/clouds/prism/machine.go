@@ -2,8 +2,8 @@ package prism
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
@@ -130,14 +130,11 @@ func accepted(e object, name string) (int, object, *failure) {
 }
 
 // asIntent is the request that would create the virtual machine.
-func (m machine) asIntent() []byte {
+func (m machine) asIntent() intent {
 	in := intent{Metadata: meta{Kind: "vm", Project: m.Project, Categories: m.Categories}}
-	in.Spec = machSpec{Name: m.Name, Description: m.Description, Cluster: &ref{Kind: "cluster", UUID: m.Cluster.UUID}, Resources: m.Resources}
-	raw, err := json.Marshal(in)
-	if err != nil {
-		panic(err)
-	}
-	return raw
+	in.Spec = intentSpec{Name: m.Name, Description: m.Description, Cluster: &ref{Kind: "cluster", UUID: m.Cluster.UUID}, Resources: m.Resources}
+	in.Spec.Resources.Disks = slices.Clone(m.Resources.Disks)
+	return in
 }
 
 func (m machine) userData() []byte {

@@ -32,6 +32,9 @@ func createVM(c *Cloud, in *call) (int, object, *failure) {
 	if no != nil {
 		return 0, nil, no
 	}
+	if c.Lacks(m.Cluster.Name + "/now") {
+		return 0, nil, exhaustions["type"]
+	}
 	if c.vms.full(m) {
 		c.failed.Put(uuid, noRoom)
 	}
@@ -248,6 +251,10 @@ func (c *Cloud) Plant(body []byte, uuid string) error {
 	if no != nil {
 		return fmt.Errorf("%s: %s", no.reason, no.message)
 	}
+	return c.vms.plant(want, uuid)
+}
+
+func (c vms) plant(want intent, uuid string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m, no := c.build(want, uuid, c.options.Inventory.Account)

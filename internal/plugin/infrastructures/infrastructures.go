@@ -30,6 +30,7 @@ var All = []Infrastructure{
 		Name: "libvirt", OpenShift: Type{"libvirtproviderconfig.openshift.io/v1beta1", "LibvirtMachineProviderConfig"},
 		Provider: "libvirt", Gardener: Type{"libvirt.machine.millwright.dev/v1alpha1", "MachineProviderConfig"},
 	},
+	{Name: "nutanix", OpenShift: Type{"machine.openshift.io/v1", "NutanixMachineProviderConfig"}},
 	{Name: "openstack", OpenShift: Type{"machine.openshift.io/v1alpha1", "OpenstackProviderSpec"}, Provider: "OpenStack"},
 	{Name: "yandex", Provider: "Yandex"},
 	{Name: "vsphere", OpenShift: Type{"machine.openshift.io/v1beta1", "VSphereMachineProviderSpec"}, Provider: "vsphere"},

@@ -12,7 +12,7 @@ import (
 )
 
 // admissionOnly are the infrastructures whose specs are only validated: no controller creates their instances.
-var admissionOnly = []string{"nutanix", "powervs"}
+var admissionOnly = []string{"powervs"}
 
 // TestAllProviders: each folder of providers/ has an entry, and each entry a folder.
 func TestAllProviders(t *testing.T) {

@@ -48,10 +48,10 @@ func newClient(o Options, at site, secret map[string][]byte) (*client, error) {
 		return nil, err
 	}
 	if at.endpoint == "" {
-		return nil, provider.Errorf(provider.Transient, "no Prism Central is known: the Infrastructure has no spec.platformSpec.nutanix.prismCentral")
+		return nil, provider.Errorf(provider.Transient, "no Prism Central is known: the Infrastructure has no spec.platformSpec.nutanix.prismCentral, and the secret no key %q", keyEndpoint)
 	}
 	if u, err := url.Parse(at.endpoint); err != nil || u.Host == "" {
-		return nil, provider.Errorf(provider.Invalid, "the endpoint %q is no URL with a host", provider.Clip(at.endpoint, 200))
+		return nil, provider.Errorf(provider.Denied, "the endpoint %q is no URL with a host", provider.Clip(at.endpoint, 200))
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16

@@ -6,8 +6,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// keyCredentials is the key of a secret with credentials.
-const keyCredentials = "credentials"
+// The keys of a secret with credentials. The original has the first only, and reads the address of Prism Central in the
+// Infrastructure.
+const (
+	keyCredentials = "credentials"
+	keyEndpoint    = "endpoint" // a URL
+)
 
 // basicAuth is the only type of credentials that the original supports.
 const basicAuth = "basic_auth"
@@ -49,8 +53,10 @@ func loginOf(secret map[string][]byte) (login, error) {
 // another client.
 func relevant(secret map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
-	if value, ok := secret[keyCredentials]; ok {
-		out[keyCredentials] = value
+	for _, key := range []string{keyCredentials, keyEndpoint} {
+		if value, ok := secret[key]; ok {
+			out[key] = value
+		}
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func Plugin() serve.Plugin {
 	return serve.Plugin{
 		Name: "nutanix",
 		AddFlags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&o.Endpoint, "nutanix-endpoint", "", "URL of Prism Central (default: the address and port in spec.platformSpec.nutanix.prismCentral of the Infrastructure)")
+			fs.StringVar(&o.Endpoint, "nutanix-endpoint", "", "URL of Prism Central (default: the key endpoint of the secret with credentials, or else the address and port in spec.platformSpec.nutanix.prismCentral of the Infrastructure)")
 		},
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			o.Clock, o.Objects = e.Clock, e.Objects

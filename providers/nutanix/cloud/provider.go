@@ -13,7 +13,7 @@ type Options struct {
 	Clock provider.Clock
 	// Objects are those of the control cluster; nil for none.
 	Objects provider.Objects
-	// Endpoint is the URL of Prism Central; empty for the one that the Infrastructure names.
+	// Endpoint is the URL of Prism Central; empty for the one that the secret or the Infrastructure names.
 	Endpoint string
 	// PageSize is the number of entities on a page of a listing; 0 for 100, as the original requests.
 	PageSize int
@@ -60,7 +60,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 		s.plan = made
 	}
 	var err error
-	if s.site, err = siteOf(ctx, p.options); err != nil {
+	if s.site, err = siteOf(ctx, p.options, class.Credentials); err != nil {
 		return nil, err
 	}
 	if s.plan != nil {

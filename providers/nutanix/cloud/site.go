@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net"
 	"strconv"
+	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -23,9 +24,9 @@ type site struct {
 	domains  []configv1.NutanixFailureDomain
 }
 
-// siteOf reads the Infrastructure. Clusters other than OpenShift's have none.
-func siteOf(ctx context.Context, o Options) (s site, err error) {
-	s.endpoint = o.Endpoint
+// siteOf reads the Infrastructure. Clusters other than OpenShift's have none: their secrets name Prism Central.
+func siteOf(ctx context.Context, o Options, secret map[string][]byte) (s site, err error) {
+	s.endpoint = cmp.Or(o.Endpoint, strings.TrimSpace(string(secret[keyEndpoint])))
 	infra, err := infrastructure.Read(ctx, o.Objects)
 	if err != nil || infra == nil {
 		return s, err
