@@ -71,7 +71,7 @@ func (d description) faults(s *schema, at string, v any) (all []string) {
 			case !known:
 				add("there is no %s", name)
 				continue
-			case one.ReadOnly && name != "kind" && !(name == "name" && strings.HasSuffix(at, "_reference")):
+			case one.ReadOnly && name != "kind" && (name != "name" || !strings.HasSuffix(at, "_reference")):
 				add("%s is read only", name)
 			}
 			all = append(all, d.faults(one, at+"."+name, v[name])...)
