@@ -8,19 +8,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/millwright-dev/millwright/internal/plugin/infrastructures"
 	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// TestAdmitters: each infrastructure of sections 6.3 to 6.7 of the notes has rules, and so have the infrastructures
-// without such notes. The rules detect unknown fields.
+// TestAdmitters: each infrastructure with a platform has rules, and they detect unknown fields. The other ones have none.
 func TestAdmitters(t *testing.T) {
-	all := ByPlatform()
+	byPlatform := ByPlatform()
 	bare := []string{"AlibabaCloud", "BareMetal", "KubeVirt", "Libvirt", "OpenStack"} // the originals have no rules for these infrastructures; Millwright only warns
-	for _, name := range []string{"AWS", "AlibabaCloud", "Azure", "BareMetal", "GCP", "KubeVirt", "Libvirt", "Nutanix", "OpenStack", "PowerVS", "VSphere"} {
-		a := all[name]
+	for _, i := range infrastructures.All {
+		name, a := i.Platform, byPlatform[i.Platform]
+		if name == "" {
+			continue
+		}
 		if a == nil {
-			t.Errorf("%s has no rules", name)
+			t.Errorf("%s has no rules for the kind %s", name, i.OpenShift.Kind)
 			continue
 		}
 		empty := admit.Request{Spec: []byte(`{}`), Path: field.NewPath("providerSpec")}
@@ -42,7 +45,7 @@ func TestAdmitters(t *testing.T) {
 			t.Errorf("%s: error %v, want one about the field nothing", name, err)
 		}
 	}
-	if names := len(all); names != 11 {
-		t.Errorf("%d infrastructures: add the new one to this test", names)
+	if len(all) != len(byPlatform) {
+		t.Errorf("%d rules for %d platforms", len(all), len(byPlatform))
 	}
 }

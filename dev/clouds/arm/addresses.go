@@ -101,8 +101,8 @@ func (c addressCalls) server() *nfake.PublicIPAddressesServer {
 }
 
 func (c addressCalls) listAddresses() (all []*network.PublicIPAddress) {
-	then := c.clock.Now().Add(-c.lag)
-	for _, a := range c.addresses.AllBehind(c.lag) {
+	then := c.clock.Now().Add(-c.Lag())
+	for _, a := range c.addresses.AllBehind(c.Lag()) {
 		if c.here(a.target) {
 			all = append(all, to.Ptr(a.view(then)))
 		}

@@ -29,16 +29,16 @@ type Options struct {
 type Cloud struct {
 	clock *double.Clock
 	Options
+	double.Controls
+	// Conditions have the capacity of zones and of zone/size, or of locations for machines without a zone, and the lag of listings and of
+	// Resource Graph. Reads of one resource never lag.
+	double.Conditions
 
 	mu sync.Mutex // held during changes of several tables
 	store
 	tokens map[string]token
-	// shortages are the exhausted places, by "zone[/size]" in lower case. For a machine without a zone, its location is the
-	// zone.
-	shortages map[string]bool
-	lag       time.Duration
-	serial    int
-	terms     map[string]bool // of images, if accepted
+	serial int
+	terms  map[string]bool // of images, if accepted
 	// revoked are the accounts whose secrets are revoked. sample is the account in the samples.
 	revoked []Account
 	sample  Account
@@ -57,9 +57,10 @@ type store struct {
 }
 
 var (
-	_ double.Cloud     = &Cloud{}
-	_ double.Host      = &Cloud{}
-	_ double.Inspected = &Cloud{}
+	_ double.Cloud       = &Cloud{}
+	_ double.Host        = &Cloud{}
+	_ double.Inspected   = &Cloud{}
+	_ double.Exhaustible = &Cloud{}
 )
 
 // New returns a cloud with only its inventory.
@@ -68,13 +69,13 @@ func New(clock *double.Clock, o Options) *Cloud {
 	o.PageSize = cmp.Or(o.PageSize, 100)
 	o.Inventory.Accounts = append([]Account{}, o.Inventory.Accounts...)
 	c := &Cloud{
-		clock: clock, Options: o, tokens: map[string]token{}, shortages: map[string]bool{}, terms: map[string]bool{},
+		clock: clock, Options: o, tokens: map[string]token{}, terms: map[string]bool{},
 		store: store{
 			vms: double.NewTable[*machine](clock), nics: double.NewTable[*nic](clock), disks: double.NewTable[*disk](clock),
 			addresses: double.NewTable[*address](clock), sets: double.NewTable[*availabilitySet](clock), operations: double.NewTable[operation](clock),
 		},
 	}
-	c.sample = first(o.Inventory)
+	c.sample, c.Controls = first(o.Inventory), controls(c)
 	return c
 }
 
@@ -119,13 +120,6 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		return
 	}
 	(&call{Cloud: c, target: t, account: account, w: w, r: r, body: body}).serve()
-}
-
-// SetLag sets the lag of listings, and of Resource Graph. Reads of one resource never lag.
-func (c *Cloud) SetLag(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lag = d
 }
 
 // SetSecret changes the secret of an application, and revokes its tokens.

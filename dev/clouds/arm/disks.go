@@ -105,7 +105,7 @@ func (c diskCalls) tagDisk(tags map[string]*string) (*disk, *apiError) {
 }
 
 func (c diskCalls) listDisks() (all []*compute.Disk) {
-	for _, d := range c.disks.AllBehind(c.lag) {
+	for _, d := range c.disks.AllBehind(c.Lag()) {
 		if c.here(d.target) {
 			all = append(all, to.Ptr(d.view(c.clock.Now())))
 		}

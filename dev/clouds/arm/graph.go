@@ -36,8 +36,8 @@ func (c graphCalls) server() *gfake.Server {
 // powers answers with the machines that the caller may read. Resource Graph omits other machines.
 func (c graphCalls) powers(q resourcegraph.QueryRequest, group string) resourcegraph.QueryResponse {
 	var rows []any
-	then := c.clock.Now().Add(-c.lag)
-	for _, m := range c.vms.AllBehind(c.lag) {
+	then := c.clock.Now().Add(-c.Lag())
+	for _, m := range c.vms.AllBehind(c.Lag()) {
 		if group != "" && !strings.EqualFold(group, m.group) || !c.sees(q, m.target) {
 			continue
 		}

@@ -129,92 +129,56 @@ func (c *Cloud) Holds(key, value string) (machines, others int) {
 	return machines, others
 }
 
-var _ double.Exhaustible = (*Cloud)(nil)
-
-// Exhausted implements [double.Exhaustible].
-func (c *Cloud) Exhausted() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return double.Places(c.shortages, true)
-}
-
-// Verbs implements [double.Inspected].
-func (c *Cloud) Verbs() []double.Verb {
-	return []double.Verb{
-		{Name: "interrupt", On: "a spot machine's ID: it gets a notice, and is evicted half a minute later"},
-		{Name: "terminate", On: "a machine's ID: it is deleted, with the resources that are deleted with it"},
-		{Name: "stop", On: "a machine's ID: it is deallocated"},
-		{Name: "fail", On: "a machine's ID: its provisioning fails because there is no capacity"},
-		{Name: "late", On: "a machine's ID: it runs, but its provisioning fails because its agent has not reported"},
-		{Name: "untag", On: "a machine's ID, a space, and the name of a tag to remove"},
-		{Name: "unbalance", On: "a machine's ID: its interfaces are removed from the pools of load balancers"},
-		{Name: "keep", On: "a machine's ID, a space, and the name of a data disk: the disk is not deleted with the machine"},
-		{Name: "spoil", On: "the ID of a disk that was created separately: its provisioning fails"},
-		{Name: "exhaust", On: "zone[/size], or a location for machines without a zone: accepted machines fail there"},
-		{Name: "restock", On: "zone[/size]: it has capacity again"},
-		{Name: "lag", On: "a duration: listings lag by it"},
+func controls(c *Cloud) double.Controls {
+	onMachine := double.OnInstance(&c.mu, func(id string) (*machine, bool) {
+		c.settle()
+		return c.vms.Get(strings.ToLower(id))
+	})
+	do := func(effect func(next *machine, now time.Time)) func(string) error {
+		return onMachine(func(m *machine) error {
+			next := *m
+			effect(&next, c.clock.Now())
+			c.vms.Put(m.key(), &next)
+			return nil
+		})
 	}
-}
-
-// Do implements [double.Inspected].
-func (c *Cloud) Do(verb, on string) error {
-	if verb == "lag" {
-		d, err := time.ParseDuration(on)
-		if err == nil {
-			c.SetLag(d)
+	// with is do for an object of the form "id name".
+	with := func(effect func(vm *compute.VirtualMachine, name string)) func(string) error {
+		return func(on string) error {
+			id, name, _ := strings.Cut(on, " ")
+			return do(func(next *machine, _ time.Time) {
+				next.model = clone(next.model)
+				effect(&next.model, name)
+			})(id)
 		}
-		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.settle()
-	if verb == "exhaust" || verb == "restock" {
-		c.shortages[strings.ToLower(on)] = verb == "exhaust"
-		return nil
-	}
-	if verb == "spoil" {
-		return spoil(c, on)
-	}
-	id, key, _ := strings.Cut(on, " ")
-	m, ok := c.vms.Get(strings.ToLower(id))
-	if !ok {
-		return fmt.Errorf("no virtual machine %s", id)
-	}
-	next, now := *m, c.clock.Now()
-	switch verb {
-	case "untag":
-		next.model = clone(m.model)
-		delete(next.model.Tags, key)
-	case "keep":
-		next.model = clone(m.model)
-		for _, d := range next.model.Properties.StorageProfile.DataDisks {
-			if deref(d.Name) == key {
-				d.DeleteOption = to.Ptr(compute.DiskDeleteOptionTypesDetach)
+	return append(c.ExhaustVerbs("zone[/size], or a location for machines without a zone"), c.LagVerb(),
+		double.Verb{Name: "interrupt", On: "a spot machine's ID: it gets a notice, and is evicted half a minute later", Do: do(func(m *machine, now time.Time) {
+			m.evicted = now.Add(notice)
+			m.deleted = m.evicted
+		})},
+		double.Verb{Name: "terminate", On: "a machine's ID: it is deleted, with the resources that are deleted with it", Do: do(func(m *machine, now time.Time) { m.deleted = now.Add(-c.Delete) })},
+		double.Verb{Name: "stop", On: "a machine's ID: it is deallocated", Do: do(func(m *machine, _ time.Time) { m.power = "deallocated" })},
+		double.Verb{Name: "fail", On: "a machine's ID: its provisioning fails because there is no capacity", Do: do(func(m *machine, now time.Time) { m.ready, m.fault = now, noCapacity() })},
+		double.Verb{Name: "late", On: "a machine's ID: it runs, but its provisioning fails because its agent has not reported", Do: do(func(m *machine, now time.Time) {
+			m.ready, m.fault = now, refuse(409, codeLate, "OS Provisioning for VM '%s' did not finish in the allotted time. The VM may still finish provisioning successfully.", m.name)
+		})},
+		double.Verb{Name: "untag", On: "a machine's ID, a space, and the name of a tag to remove", Do: with(func(vm *compute.VirtualMachine, tag string) { delete(vm.Tags, tag) })},
+		double.Verb{Name: "keep", On: "a machine's ID, a space, and the name of a data disk: the disk is not deleted with the machine", Do: with(func(vm *compute.VirtualMachine, disk string) {
+			for _, d := range vm.Properties.StorageProfile.DataDisks {
+				if deref(d.Name) == disk {
+					d.DeleteOption = to.Ptr(compute.DiskDeleteOptionTypesDetach)
+				}
 			}
-		}
-	case "unbalance":
-		unbalance(c, m)
-	case "interrupt":
-		next.evicted = now.Add(notice)
-		next.deleted = next.evicted
-	case "terminate":
-		next.deleted = now.Add(-c.Delete)
-	case "stop":
-		next.power = "deallocated"
-	case "fail":
-		next.ready = now
-		next.fault = refuse(409, "AllocationFailed", "Allocation failed. We do not have sufficient capacity for the requested VM size in this region. Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance")
-	case "late":
-		next.ready = now
-		next.fault = refuse(409, codeLate, "OS Provisioning for VM '%s' did not finish in the allotted time. The VM may still finish provisioning successfully.", m.name)
-	default:
-		return fmt.Errorf("no such verb: %s", verb)
-	}
-	c.vms.Put(m.key(), &next)
-	return nil
+		})},
+		double.Verb{Name: "unbalance", On: "a machine's ID: its interfaces are removed from the pools of load balancers", Do: onMachine(func(m *machine) error { unbalance(c, m); return nil })},
+		double.Verb{Name: "spoil", On: "the ID of a disk that was created separately: its provisioning fails", Do: func(on string) error { return spoil(c, on) }},
+	)
 }
 
 func spoil(c *Cloud, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	d, ok := c.disks.Get(strings.ToLower(id))
 	if !ok {
 		return fmt.Errorf("no disk %s", id)

@@ -283,15 +283,19 @@ func (c judge) quota(m *machine, _ *compute.VirtualMachine) *apiError {
 
 // soldOut is the reason for which an accepted machine fails: Azure checks the capacity after it accepts the request.
 func (c judge) soldOut(m *machine) *apiError {
-	place, zonal := strings.ToLower(deref(m.model.Location)), len(m.model.Zones) > 0
+	place, zonal := deref(m.model.Location), len(m.model.Zones) > 0
 	if zonal {
 		place = deref(m.model.Zones[0])
 	}
-	if !c.shortages[place] && !c.shortages[place+"/"+strings.ToLower(sizeName(&m.model))] {
+	if !c.Lacks(place, place+"/"+sizeName(&m.model)) {
 		return nil
 	}
 	if zonal {
 		return refuse(http.StatusConflict, "ZonalAllocationFailed", "Allocation failed. We do not have sufficient capacity for the requested VM size in this zone. Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance")
 	}
+	return noCapacity()
+}
+
+func noCapacity() *apiError {
 	return refuse(http.StatusConflict, "AllocationFailed", "Allocation failed. We do not have sufficient capacity for the requested VM size in this region. Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance")
 }

@@ -286,8 +286,8 @@ func (c machineCalls) server() *cfake.VirtualMachinesServer {
 }
 
 func (c machineCalls) listMachines() (all []*compute.VirtualMachine) {
-	then := c.clock.Now().Add(-c.lag)
-	for _, m := range c.vms.AllBehind(c.lag) {
+	then := c.clock.Now().Add(-c.Lag())
+	for _, m := range c.vms.AllBehind(c.Lag()) {
 		if c.here(m.target) {
 			all = append(all, to.Ptr(m.view(then, false)))
 		}

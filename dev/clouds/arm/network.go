@@ -111,8 +111,8 @@ func (c nicCalls) server() *nfake.InterfacesServer {
 }
 
 func (c nicCalls) listNICs() (all []*network.Interface) {
-	then := c.clock.Now().Add(-c.lag)
-	for _, n := range c.nics.AllBehind(c.lag) {
+	then := c.clock.Now().Add(-c.Lag())
+	for _, n := range c.nics.AllBehind(c.Lag()) {
 		if c.here(n.target) {
 			all = append(all, to.Ptr(n.view(then)))
 		}

@@ -58,7 +58,7 @@ func (c *Cloud) Plant(s Seed) {
 		vm.Zones = []*string{to.Ptr(s.Zone)}
 	}
 	now := c.clock.Now()
-	m := &machine{target: t, model: vm, created: now.Add(-c.Boot - c.lag), ready: now, power: "running", boots: 1}
+	m := &machine{target: t, model: vm, created: now.Add(-c.Boot - c.Lag()), ready: now, power: "running", boots: 1}
 	call := machineCalls{&call{Cloud: c, target: t}}
 	call.complete(m)
 	call.attach(m)

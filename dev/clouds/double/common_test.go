@@ -36,7 +36,7 @@ func simulate() *simulated {
 	return s
 }
 
-func TestConditions(t *testing.T) {
+func TestCapacityAndLag(t *testing.T) {
 	s := simulate()
 	s.SetCapacity(map[string]int{"a": 1, "b/small": 0})
 	counts := map[string]int{"a": 1, "c": 7}

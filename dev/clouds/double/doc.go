@@ -11,9 +11,9 @@
 //
 //	type Cloud struct {
 //		double.Controls                         // the verbs of the console: Verbs, Do
-//		double.Conditions                       // capacity and lag: Exhausted, SetLag
+//		double.Conditions                       // capacity of places, and lists that lag: Full, Exhausted, Lag
 //		double.Inbox[request]                   // the last requests, for tests: Received
-//		*double.Credentials[Key]                // the accepted keys: Revoke, Restore, SetCredentials
+//		*double.Credentials[key]                // the accepted keys: Revoke, Restore, SetCredentials
 //		instances *double.Table[instance]       // objects, also as they were some time ago
 //		mu        sync.Mutex
 //	}

@@ -78,7 +78,7 @@ type store struct {
 	hosts      *double.Table[host]
 
 	double.Controls
-	double.Conditions // the places are zones, and zone/type
+	double.Conditions // the capacity of zones, and of zone/type
 	double.Inbox[url.Values]
 	*double.Credentials[Credential]
 	roles *double.Credentials[Role]

@@ -57,7 +57,7 @@ type store struct {
 	disks     *double.Table[disk]
 
 	double.Controls
-	double.Conditions // the places are zones, and zone/type
+	double.Conditions // the capacity of zones, and of zone/type
 	double.Inbox[url.Values]
 	*double.Credentials[Credential]
 

@@ -31,7 +31,7 @@ type Cloud struct {
 	clock   *double.Clock
 	options Options
 	double.Controls
-	double.Conditions // the places are zones, and zone/type
+	double.Conditions // the capacity of zones, and of zone/type
 
 	mu        sync.Mutex
 	serial    uint64

@@ -1,31 +1,6 @@
 package kubeapi
 
-import (
-	"fmt"
-	"slices"
-)
-
-// Revoke implements [double.Lender]. The first account is the first namespace.
-func (s *Server) Revoke() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var others []User
-	for _, u := range s.users {
-		if u.Namespace == s.options.Namespaces[0].Name {
-			s.revoked = append(s.revoked, u)
-		} else {
-			others = append(others, u)
-		}
-	}
-	s.users = others
-}
-
-// Restore implements [double.Lender].
-func (s *Server) Restore() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.users, s.revoked = slices.Concat(s.users, s.revoked), nil
-}
+import "fmt"
 
 // Issue implements [double.Lender]: for a user of the first namespace, or of the namespace of the account's
 // name.
@@ -41,7 +16,7 @@ func (s *Server) Issue(account string) (map[string]string, error) {
 		replaced["namespace: "+first], first = "namespace: "+account, account
 	}
 	u := User{Name: "system:serviceaccount:" + first + ":machines", Token: s.NewUID("token"), Namespace: first}
-	s.users = append(slices.Clone(s.users), u)
+	s.Credentials.Add(u)
 	replaced[sample.Token] = u.Token
 	return replaced, nil
 }

@@ -43,14 +43,12 @@ type Namespace struct {
 // Server is the API server. It implements [double.Cloud], and most of [double.Inspected] and [double.Lender].
 type Server struct {
 	*Memory
-	options Options
-	behind  Controller
+	*double.Credentials[User]
+	double.Lagging // of lists
+	options        Options
+	behind         Controller
 
-	mu    sync.Mutex
-	lag   time.Duration // of lists
-	users []User
-	// revoked are the revoked users.
-	revoked []User
+	mu sync.Mutex
 	// needed are the permissions that were used: "get virtualmachines.kubevirt.io".
 	needed map[string]bool
 }
@@ -59,7 +57,8 @@ var _ double.Cloud = &Server{}
 
 // NewServer returns a server of the objects in memory.
 func NewServer(m *Memory, behind Controller, o Options) *Server {
-	return &Server{Memory: m, options: o, behind: behind, users: o.Users, needed: map[string]bool{}}
+	first := func(u User) bool { return u.Namespace == o.Namespaces[0].Name }
+	return &Server{Memory: m, options: o, behind: behind, Credentials: double.NewCredentials(false, first, o.Users...), needed: map[string]bool{}}
 }
 
 // Operation implements [double.Cloud]: "virtualmachines.get", "virtualmachines.list", and "virtualmachines.list.next" for pages but the
@@ -93,12 +92,27 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 // While runs do with exclusive access to the objects. Changes that are due by time are applied before and
 // after it.
 func (s *Server) While(do func(now time.Time)) {
+	exclusive := s.Exclusive()
+	exclusive.Lock()
+	defer exclusive.Unlock()
+	do(s.Clock.Now())
+}
+
+// Exclusive is the lock of [Server.While].
+func (s *Server) Exclusive() sync.Locker { return exclusive{s} }
+
+type exclusive struct{ *Server }
+
+// Lock implements [sync.Locker].
+func (s exclusive) Lock() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.Clock.Now()
-	s.behind.Settle(now)
-	defer s.behind.Settle(now)
-	do(now)
+	s.behind.Settle(s.Clock.Now())
+}
+
+// Unlock implements [sync.Locker].
+func (s exclusive) Unlock() {
+	s.behind.Settle(s.Clock.Now())
+	s.mu.Unlock()
 }
 
 func (k *call) serve() {
@@ -130,13 +144,6 @@ func (k *call) reply(code int, answer any) {
 	k.w.Header().Set("Date", k.now.UTC().Format(http.TimeFormat))
 	k.w.WriteHeader(code)
 	_ = json.NewEncoder(k.w).Encode(answer)
-}
-
-// SetLag sets the lag of lists.
-func (s *Server) SetLag(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lag = d
 }
 
 // Create creates an object below a path, without a request.

@@ -25,12 +25,7 @@ type Rule struct {
 
 func (k *call) user() (User, bool) {
 	token, ok := strings.CutPrefix(k.r.Header.Get("Authorization"), "Bearer ")
-	for _, u := range k.users {
-		if ok && u.Token == token {
-			return u, true
-		}
-	}
-	return User{}, false
+	return k.Credentials.Find(func(u User) bool { return ok && u.Token == token })
 }
 
 func (u User) may(verb string, t target) bool {
@@ -65,12 +60,9 @@ func (s *Server) SetRules(user string, rules []Rule) {
 }
 
 func (s *Server) change(user string, to func(*User)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.users = slices.Clone(s.users)
-	for n := range s.users {
-		if s.users[n].Name == user {
-			to(&s.users[n])
+	s.Credentials.Change(func(u *User) {
+		if u.Name == user {
+			to(u)
 		}
-	}
+	})
 }

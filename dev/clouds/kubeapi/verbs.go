@@ -47,7 +47,7 @@ func list(k *call) {
 	}
 	after := k.r.URL.Query().Get("continue")
 	items, metadata := []any{}, map[string]any{"resourceVersion": strconv.Itoa(k.seq)}
-	for _, o := range k.Objects.AllBehind(k.lag) {
+	for _, o := range k.Objects.AllBehind(k.Lag()) {
 		in := k.namespace == "" || k.namespace == o.Namespace()
 		if o.Kind() != k.Kind || !in || o.order() <= after || !selects(o.Texts("metadata", "labels")) {
 			continue

@@ -25,6 +25,7 @@ type Options struct {
 type Cloud struct {
 	*kubeapi.Server
 	*controller
+	double.Controls
 }
 
 // Rule is a rule of a Role.
@@ -40,9 +41,10 @@ type memory struct {
 }
 
 var (
-	_ double.Cloud     = &Cloud{}
-	_ double.Host      = &Cloud{}
-	_ double.Inspected = &Cloud{}
+	_ double.Cloud       = &Cloud{}
+	_ double.Host        = &Cloud{}
+	_ double.Inspected   = &Cloud{}
+	_ double.Exhaustible = &Cloud{}
 )
 
 // New returns a cluster without virtual machines.
@@ -50,15 +52,15 @@ func New(clock *double.Clock, o Options) *Cloud {
 	o.Import, o.Boot, o.Delete = double.Or(o.Import, time.Second), double.Or(o.Boot, 2*time.Second), double.Or(o.Delete, 2*time.Second)
 	m := &memory{kubeapi.NewMemory(clock, resources...), map[string]*life{}}
 	m.Made, m.Buried = m.begin, m.ended
-	c := &controller{memory: m, Options: o, room: map[string]int{}}
-	for zone, n := range o.Inventory.Room {
-		c.room[zone] = n
-	}
-	return &Cloud{controller: c, Server: kubeapi.NewServer(m.Memory, c, kubeapi.Options{
+	c := &controller{memory: m, Options: o}
+	c.SetCapacity(o.Inventory.Room)
+	cloud := &Cloud{controller: c, Server: kubeapi.NewServer(m.Memory, c, kubeapi.Options{
 		Namespaces: o.Inventory.Namespaces, Users: o.Inventory.Users, PageSize: o.PageSize, Without: o.Without,
 		Webhook: "virtualmachine-validator.kubevirt.io",
 		Field:   kubeapi.Wrong(memoryPath, memoryPath+" must be less than 1Ti"),
 	})}
+	cloud.Controls = cloud.controls()
+	return cloud
 }
 
 const memoryPath = "spec.template.spec.domain.resources.requests.memory"

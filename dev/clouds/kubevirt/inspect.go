@@ -78,65 +78,26 @@ func (c *controller) orphans() (all []string) {
 	return all
 }
 
-var _ double.Exhaustible = (*Cloud)(nil)
-
-// Exhausted implements [double.Exhaustible].
-func (c *Cloud) Exhausted() (all []string) {
-	c.While(func(time.Time) { all = double.Places(c.room, 0) })
-	return all
-}
-
-// Verbs implements [double.Inspected].
-func (*Cloud) Verbs() []double.Verb {
-	return []double.Verb{
-		{Name: "terminate", On: "a virtual machine's name"},
-		{Name: "stop", On: "a virtual machine's name"},
-		{Name: "start", On: "a virtual machine's name"},
-		{Name: "fail", On: "a virtual machine's name: it was accepted, but no node has capacity for it"},
-		{Name: "exhaust", On: "zone: it has no capacity for further virtual machines"},
-		{Name: "restock", On: "zone: it has capacity again"},
-		{Name: "lag", On: "a duration: lists lag by it"},
-	}
-}
-
 var errNoMachine = errors.New("there is no such virtual machine")
 
-// Do implements [double.Inspected].
-func (c *Cloud) Do(verb, on string) (err error) {
-	if verb == "lag" {
-		d, err := time.ParseDuration(on)
-		c.SetLag(d)
-		return err
-	}
-	c.While(func(time.Time) { err = c.do(verb, on) })
-	return err
-}
-
-func (c *controller) do(verb, on string) error {
-	switch verb {
-	case "exhaust":
-		c.room[on] = 0
-		return nil
-	case "restock":
-		delete(c.room, on)
-		return nil
-	}
-	do, ok := map[string]func(object){
-		"terminate": func(o object) { c.Bury(o) },
-		"stop":      func(o object) { c.strategy(o, "Halted") },
-		"start":     func(o object) { c.strategy(o, "Always") },
-		"fail":      func(o object) { c.lives[o.UID()].failed = true },
-	}[verb]
-	if !ok {
-		return fmt.Errorf("no verb %q", verb)
-	}
-	for _, o := range c.machines() {
-		if o.Name() == on {
-			do(o)
-			return nil
+func (c *Cloud) controls() double.Controls {
+	onMachine := double.OnInstance(c.Exclusive(), func(name string) (object, bool) {
+		all := c.machines()
+		n := slices.IndexFunc(all, func(o object) bool { return o.Name() == name })
+		if n < 0 {
+			return nil, false
 		}
+		return all[n], true
+	})
+	do := func(effect func(object)) func(string) error {
+		return onMachine(func(o object) error { effect(o); return nil })
 	}
-	return errNoMachine
+	return append(c.ExhaustVerbs("zone"), c.LagVerb(),
+		double.Verb{Name: "terminate", On: "a virtual machine's name", Do: do(func(o object) { c.Bury(o) })},
+		double.Verb{Name: "stop", On: "a virtual machine's name", Do: do(func(o object) { c.strategy(o, "Halted") })},
+		double.Verb{Name: "start", On: "a virtual machine's name", Do: do(func(o object) { c.strategy(o, "Always") })},
+		double.Verb{Name: "fail", On: "a virtual machine's name: it was accepted, but no node has capacity for it", Do: do(func(o object) { c.lives[o.UID()].failed = true })},
+	)
 }
 
 func (m *memory) strategy(o object, is string) {

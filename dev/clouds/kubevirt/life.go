@@ -29,7 +29,7 @@ type life struct {
 type controller struct {
 	*memory
 	Options
-	room map[string]int
+	double.Capacity // of zones
 }
 
 // Settle implements [kubeapi.Controller].
@@ -190,7 +190,7 @@ func (c *controller) unplaced(o object, l *life) string {
 	if zone != "" && !c.AcceptAny && !slices.Contains(c.Inventory.Zones, zone) {
 		return "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
 	}
-	if left, bounded := c.room[zone]; bounded && left <= c.placed(zone, o.UID()) {
+	if c.Full(map[string]int{zone: c.placed(zone, o.UID())}, zone) {
 		return "0/3 nodes are available: 1 Insufficient memory, 2 node(s) didn't match Pod's node affinity/selector."
 	}
 	return ""

@@ -32,6 +32,7 @@ type Options struct {
 type Cloud struct {
 	*kubeapi.Server
 	*controller
+	double.Controls
 }
 
 // Rule is a rule of a Role.
@@ -83,10 +84,12 @@ func New(clock *double.Clock, o Options) *Cloud {
 			}
 		}
 	}
-	return &Cloud{controller: c, Server: kubeapi.NewServer(c.Memory, c, kubeapi.Options{
+	cloud := &Cloud{controller: c, Server: kubeapi.NewServer(c.Memory, c, kubeapi.Options{
 		Namespaces: o.Inventory.Namespaces, Users: o.Inventory.Users, PageSize: o.PageSize, Without: o.Without,
 		Webhook: "baremetalhost.metal3.io", Field: kubeapi.Wrong("spec.image.url", "spec.image.url is no URL"),
 	})}
+	cloud.Controls = cloud.controls()
+	return cloud
 }
 
 // add creates a host that is free, or externally provisioned.

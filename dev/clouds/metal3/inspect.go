@@ -87,73 +87,38 @@ var breaks = map[string]metal3.ErrorType{
 
 const onHost = "a host's name"
 
-// Verbs implements [double.Inspected].
-func (*Cloud) Verbs() []double.Verb {
-	all := []double.Verb{
-		{Name: "terminate", On: onHost + ": another client deletes the object at once"},
-		{Name: "delete", On: onHost + ": another client deletes it, and it is deprovisioned first"},
-		{Name: "stop", On: onHost},
-		{Name: "start", On: onHost},
-		{Name: "pause", On: onHost + ": the baremetal-operator does nothing to it any more"},
-		{Name: "resume", On: onHost},
-		{Name: "mend", On: onHost + ": it has no errors any more"},
-		{Name: "lag", On: "a duration: lists lag by it"},
-	}
-	for _, verb := range slices.Sorted(maps.Keys(breaks)) {
-		all = append(all, double.Verb{Name: verb, On: onHost + ": it has a " + string(breaks[verb])})
-	}
-	return all
-}
-
 var errNoHost = errors.New("there is no such host")
 
-// Do implements [double.Inspected].
-func (c *Cloud) Do(verb, on string) (err error) {
-	if verb == "lag" {
-		d, err := time.ParseDuration(on)
-		c.SetLag(d)
-		return err
-	}
-	c.While(func(now time.Time) { err = c.do(verb, on, now) })
-	return err
-}
-
-func (c *controller) do(verb, on string, now time.Time) error {
-	var o object
-	for _, h := range c.Of(hostKind) {
-		if o == nil && (id(h) == on || h.Name() == on || h.UID() == on) {
-			o = h
+func (c *Cloud) controls() double.Controls {
+	onHosts := double.OnInstance(c.Exclusive(), func(name string) (object, bool) {
+		all := c.controller.Of(hostKind)
+		n := slices.IndexFunc(all, func(o object) bool { return id(o) == name || o.Name() == name || o.UID() == name })
+		if n < 0 {
+			return nil, false
 		}
+		return all[n], true
+	})
+	merge := func(patch map[string]any) func(string) error {
+		return onHosts(func(o object) error { return c.controller.Merge(hosts, o.Namespace(), o.Name(), patch) })
 	}
-	if o == nil {
-		return errNoHost
+	note := func(key string, value any) func(string) error {
+		return merge(map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
 	}
-	merge := map[string]any{}
-	note := func(key string, value any) {
-		merge["metadata"] = map[string]any{"annotations": map[string]any{key: value}}
+	online := func(on bool) func(string) error { return merge(map[string]any{"spec": map[string]any{"online": on}}) }
+	all := double.Controls{
+		{Name: "terminate", On: onHost + ": another client deletes the object at once", Do: onHosts(func(o object) error { c.controller.Bury(o); return nil })},
+		{Name: "delete", On: onHost + ": another client deletes it, and it is deprovisioned first", Do: onHosts(func(o object) error { c.controller.Delete(o, c.controller.Clock.Now()); return nil })},
+		{Name: "stop", On: onHost, Do: online(false)},
+		{Name: "start", On: onHost, Do: online(true)},
+		{Name: "pause", On: onHost + ": the baremetal-operator does nothing to it any more", Do: note(metal3.PausedAnnotation, "")},
+		{Name: "resume", On: onHost, Do: note(metal3.PausedAnnotation, nil)},
+		{Name: "mend", On: onHost + ": it has no errors any more", Do: note(host.BreakAnnotation, nil)},
+		c.LagVerb(),
 	}
-	kind, breaks := breaks[verb]
-	switch {
-	case breaks:
-		note(host.BreakAnnotation, string(kind))
-	case verb == "mend":
-		note(host.BreakAnnotation, nil)
-	case verb == "pause":
-		note(metal3.PausedAnnotation, "")
-	case verb == "resume":
-		note(metal3.PausedAnnotation, nil)
-	case verb == "stop", verb == "start":
-		merge["spec"] = map[string]any{"online": verb == "start"}
-	case verb == "terminate":
-		c.Bury(o)
-		return nil
-	case verb == "delete":
-		c.Delete(o, now)
-		return nil
-	default:
-		return fmt.Errorf("no verb %q", verb)
+	for _, verb := range slices.Sorted(maps.Keys(breaks)) {
+		all = append(all, double.Verb{Name: verb, On: onHost + ": it has a " + string(breaks[verb]), Do: note(host.BreakAnnotation, string(breaks[verb]))})
 	}
-	return c.Merge(hosts, o.Namespace(), o.Name(), merge)
+	return all
 }
 
 // Planted is a running host of another machine.

@@ -39,7 +39,7 @@ type Cloud struct {
 	Options
 	*stock
 	double.Controls
-	double.Conditions // the places are zones, and zone/flavor; listings of servers lag
+	double.Conditions // the capacity of zones, and of zone/flavor. The lag of listings of servers
 	*double.Credentials[User]
 
 	mu      sync.Mutex

@@ -47,6 +47,7 @@ type Cloud struct {
 	world   *world
 	builder *builder
 	tags    foreignTags
+	double.Controls
 }
 
 // internal is the simulator's own user.
@@ -83,6 +84,7 @@ func build(c *Cloud, clock *double.Clock) error {
 	}
 	b.own = c.world.own
 	c.builder = b
+	c.Controls = c.controls()
 	return b.furnish(context.Background(), c.options.Inventory)
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
@@ -227,56 +228,47 @@ func (c *Cloud) Orphans() []string { return nil }
 var _ double.Exhaustible = (*Cloud)(nil)
 
 // Exhausted implements [double.Exhaustible].
-func (c *Cloud) Exhausted() []string {
-	c.world.mu.Lock()
-	defer c.world.mu.Unlock()
-	return double.Places(c.world.full, true)
-}
+func (c *Cloud) Exhausted() []string { return c.world.Exhausted() }
 
-// Verbs implements [double.Inspected].
-func (c *Cloud) Verbs() []double.Verb {
+func (c *Cloud) controls() double.Controls {
+	find := func(id string) (*simulator.VirtualMachine, bool) {
+		vm := byInstance(c.world.own(), id)
+		return vm, vm != nil
+	}
+	onInstance := double.OnInstance(&sync.Mutex{}, find) // the tasks lock what they change
+	do := func(task func(*simulator.VirtualMachine) types.BaseMethodFault) func(string) error {
+		return onInstance(func(vm *simulator.VirtualMachine) error {
+			if fault := task(vm); fault != nil {
+				return errors.New(localized(fault))
+			}
+			return nil
+		})
+	}
 	const instance = "an instance UUID"
-	return []double.Verb{
-		{Name: "terminate", On: instance},
-		{Name: "stop", On: instance},
-		{Name: "start", On: instance},
-		{Name: "fail", On: instance},
-		{Name: "exhaust", On: "a cluster or a datastore"},
-		{Name: "restock", On: "a cluster or a datastore"},
-		{Name: "attach", On: "an instance UUID: a disk of a volume is attached to it"},
-		{Name: "strip", On: "an instance UUID: it loses its tags and custom attributes"},
-		{Name: "logout", On: "all users: their sessions end"},
-	}
-}
-
-// Do implements [double.Inspected].
-func (c *Cloud) Do(verb, on string) error {
-	switch verb {
-	case "exhaust", "restock":
-		c.world.mu.Lock()
-		defer c.world.mu.Unlock()
-		c.world.full[on] = verb == "exhaust"
-		return nil
-	case "logout":
-		c.EndSessions()
-		return nil
-	case "fail":
-		c.world.mu.Lock()
-		defer c.world.mu.Unlock()
-		c.world.doomed[on] = true
-		return nil
-	}
-	vm := byInstance(c.world.own(), on)
-	if vm == nil {
-		return fmt.Errorf("there is no virtual machine with the instance UUID %s", on)
-	}
-	switch verb {
-	case "attach":
-		return storage{c.builder}.attach(c.world.own(), vm, volumeOf(vm))
-	case "strip":
-		return c.builder.strip(c.world.own(), vm)
-	}
-	return c.world.doTo(verb, vm)
+	return append(c.world.ExhaustVerbs("a cluster or a datastore"),
+		double.Verb{Name: "terminate", On: instance, Do: do(func(vm *simulator.VirtualMachine) types.BaseMethodFault {
+			_ = c.world.powerOff(vm)
+			return c.world.destroy(vm, &types.Destroy_Task{This: vm.Self})
+		})},
+		double.Verb{Name: "stop", On: instance, Do: do(c.world.powerOff)},
+		double.Verb{Name: "start", On: instance, Do: do(c.world.powerOn)},
+		double.Verb{Name: "fail", On: instance, Do: func(on string) error {
+			c.world.mu.Lock()
+			defer c.world.mu.Unlock()
+			c.world.doomed[on] = true
+			return nil
+		}},
+		double.Verb{Name: "attach", On: "an instance UUID: a disk of a volume is attached to it", Do: onInstance(func(vm *simulator.VirtualMachine) error {
+			return storage{c.builder}.attach(c.world.own(), vm, volumeOf(vm))
+		})},
+		double.Verb{Name: "strip", On: "an instance UUID: it loses its tags and custom attributes", Do: onInstance(func(vm *simulator.VirtualMachine) error {
+			return c.builder.strip(c.world.own(), vm)
+		})},
+		double.Verb{Name: "logout", On: "all users: their sessions end", Do: func(string) error {
+			c.EndSessions()
+			return nil
+		}},
+	)
 }
 
 // strip removes what users may remove: tags and custom attributes.
@@ -292,25 +284,6 @@ func (b *builder) strip(ctx *simulator.Context, vm *simulator.VirtualMachine) er
 		}
 	}
 	ctx.WithLock(vm, func() { vm.CustomValue, vm.Value = nil, nil })
-	return nil
-}
-
-func (w *world) doTo(verb string, vm *simulator.VirtualMachine) error {
-	var fault types.BaseMethodFault
-	switch verb {
-	case "terminate":
-		_ = w.powerOff(vm)
-		fault = w.destroy(vm, &types.Destroy_Task{This: vm.Self})
-	case "stop":
-		fault = w.powerOff(vm)
-	case "start":
-		fault = w.powerOn(vm)
-	default:
-		return fmt.Errorf("no such verb: %s", verb)
-	}
-	if fault != nil {
-		return errors.New(localized(fault))
-	}
 	return nil
 }
 

@@ -129,7 +129,7 @@ func (w *world) cloned(req *types.CloneVM_Task) {
 func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Task) (types.AnyType, types.BaseMethodFault) {
 	ctx := w.own()
 	if ds := req.Spec.Location.Datastore; ds != nil {
-		if name := ctx.Map.Get(*ds).(mo.Entity).Entity().Name; w.isFull(name) {
+		if name := ctx.Map.Get(*ds).(mo.Entity).Entity().Name; w.Lacks(name) {
 			return nil, &types.NoDiskSpace{Datastore: name}
 		}
 	}
@@ -325,7 +325,7 @@ func (w *world) noRoom(vm *simulator.VirtualMachine) types.BaseMethodFault {
 	w.mu.Lock()
 	doomed := w.doomed[vm.Config.InstanceUuid]
 	w.mu.Unlock()
-	if doomed || w.isFull(cluster) || w.crowded(cluster) {
+	if doomed || w.Full(map[string]int{cluster: w.running(cluster)}, cluster) {
 		return &types.InsufficientResourcesFault{}
 	}
 	return nil

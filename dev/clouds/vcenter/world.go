@@ -14,23 +14,33 @@ import (
 // world is govmomi's simulator, with events for the cases in which a vCenter differs from it.
 type world struct {
 	*schedule
-	model   *simulator.Model
-	options Options
-	veil    unreadable
+	double.Capacity // of clusters and datastores
+	model           *simulator.Model
+	options         Options
+	veil            unreadable
 
 	mu      sync.Mutex
 	clones  []types.CloneVM_Task
 	cloning map[*types.CloneVM_Task]types.CloneVM_Task
 	doomed  map[string]bool // instance UUIDs of virtual machines that will not start
-	full    map[string]bool // names of clusters and datastores
 	boots   map[types.ManagedObjectReference]int
 }
 
 func newWorld(clock *double.Clock, o Options, model *simulator.Model) *world {
-	return &world{
+	w := &world{
 		schedule: &schedule{clock: clock}, model: model, options: o,
-		cloning: map[*types.CloneVM_Task]types.CloneVM_Task{}, doomed: map[string]bool{}, full: map[string]bool{}, boots: map[types.ManagedObjectReference]int{},
+		cloning: map[*types.CloneVM_Task]types.CloneVM_Task{}, doomed: map[string]bool{}, boots: map[types.ManagedObjectReference]int{},
 	}
+	rooms := map[string]int{}
+	for _, d := range o.Inventory.Datacenters {
+		for _, cl := range d.Clusters {
+			if cl.Room > 0 {
+				rooms[cl.Name] = cl.Room
+			}
+		}
+	}
+	w.SetCapacity(rooms)
+	return w
 }
 
 // own is a context outside of requests.
@@ -49,32 +59,14 @@ func (w *world) note(m *simulator.Method) {
 	}
 }
 
-func (w *world) isFull(name string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.full[name]
-}
-
-// crowded reports whether a cluster is full.
-func (w *world) crowded(cluster string) bool {
-	room := 0
-	for _, d := range w.options.Inventory.Datacenters {
-		for _, cl := range d.Clusters {
-			if cl.Name == cluster {
-				room = cl.Room
-			}
-		}
-	}
-	if room == 0 {
-		return false
-	}
-	running := 0
+// running is the number of virtual machines that run in a cluster.
+func (w *world) running(cluster string) (n int) {
 	for _, e := range w.own().Map.All("VirtualMachine") {
 		if vm := e.(*simulator.VirtualMachine); vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && w.clusterOf(vm) == cluster {
-			running++
+			n++
 		}
 	}
-	return running >= room
+	return n
 }
 
 // clusterOf is the name of the cluster of a virtual machine.

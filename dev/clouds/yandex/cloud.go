@@ -77,7 +77,7 @@ type store struct {
 	disks     *double.Table[disk]
 
 	double.Controls
-	double.Conditions // the places are zones, and zone/platform
+	double.Conditions // the capacity of zones, and of zone/platform
 	double.Inbox[Received]
 	*double.Credentials[accountKey]
 

@@ -31,11 +31,13 @@ type Options[M client.Object] struct {
 	Namespace string
 	// Metrics may be nil.
 	Metrics *Metrics
+	// Lock is held during each question, while it waits for the API server; nil: a mutex.
+	Lock sync.Locker
 }
 
 // Ledger has the permits for the machines of one API.
 type Ledger[M client.Object] struct {
-	mu      sync.Mutex
+	mu      sync.Locker
 	clock   clock.PassiveClock
 	budgets *store
 	fleet   *fleet[M]
@@ -49,8 +51,11 @@ type Ledger[M client.Object] struct {
 
 // New returns a ledger.
 func New[M client.Object](o Options[M]) *Ledger[M] {
+	if o.Lock == nil {
+		o.Lock = &sync.Mutex{}
+	}
 	return &Ledger[M]{
-		clock: o.Clock, budgets: &store{client: o.Budgets, clock: o.Clock}, fleet: &fleet[M]{Options: o, counts: map[string]count{}},
+		mu: o.Lock, clock: o.Clock, budgets: &store{client: o.Budgets, clock: o.Clock}, fleet: &fleet[M]{Options: o, counts: map[string]count{}},
 		held: &holders{all: map[types.UID]bool{}}, waiting: map[types.UID]waiter{},
 	}
 }

@@ -14,16 +14,16 @@ import (
 
 // Successor reads the machine of another API to which the instance of m was moved. live reads from the API server itself.
 func Successor(ctx context.Context, live client.Reader, m lifecycle.Machine) lifecycle.Successor {
-	name, key, err := parseMovedTo(m.MovedTo)
+	ref, err := ParseMachineRef(m.MovedTo)
 	if err != nil {
 		return lifecycle.Successor{Looked: true, Err: err}
 	}
-	api, known := Of(name)
+	api, known := Of(ref.API)
 	if !known {
-		return lifecycle.Successor{Looked: true, Err: fmt.Errorf("the API %q is unknown", name)}
+		return lifecycle.Successor{Looked: true, Err: fmt.Errorf("the API %q is unknown", ref.API)}
 	}
 	o := api.Kinds[0].New()
-	switch err := live.Get(ctx, key, o); {
+	switch err := live.Get(ctx, ref.Key, o); {
 	case apierrors.IsNotFound(err):
 		return lifecycle.Successor{Looked: true}
 	case err != nil:
@@ -37,11 +37,21 @@ func Successor(ctx context.Context, live client.Reader, m lifecycle.Machine) lif
 	}
 }
 
-// parseMovedTo parses "api/namespace/name".
-func parseMovedTo(text string) (api string, key client.ObjectKey, err error) {
+// MachineRef names a machine of an API. Its text, "api/namespace/name", is the value of the annotation
+// millwright.dev/moved-to.
+type MachineRef struct {
+	API string
+	Key client.ObjectKey
+}
+
+// String returns the text.
+func (r MachineRef) String() string { return r.API + "/" + r.Key.String() }
+
+// ParseMachineRef parses the text.
+func ParseMachineRef(text string) (MachineRef, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
-		return "", key, fmt.Errorf("%q is not of the form api/namespace/name", text)
+		return MachineRef{}, fmt.Errorf("%q is not of the form api/namespace/name", text)
 	}
-	return parts[0], client.ObjectKey{Namespace: parts[1], Name: parts[2]}, nil
+	return MachineRef{API: parts[0], Key: client.ObjectKey{Namespace: parts[1], Name: parts[2]}}, nil
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/millwright-dev/millwright/examples"
 )
 
-// admissionOnly are the infrastructures whose specs are only validated: no controller creates their instances.
-var admissionOnly = []string{"powervs"}
-
 // TestAllProviders: each folder of providers/ has an entry, and each entry a folder.
 func TestAllProviders(t *testing.T) {
 	folders, err := os.ReadDir("../../../providers")
@@ -22,7 +19,7 @@ func TestAllProviders(t *testing.T) {
 	}
 	var want []string
 	for _, f := range folders {
-		if f.IsDir() && !slices.Contains(admissionOnly, f.Name()) {
+		if f.IsDir() {
 			want = append(want, f.Name())
 		}
 	}

@@ -54,11 +54,12 @@ func (openshift) pool(_ context.Context, _ client.Reader, o client.Object) (Pool
 	if err != nil {
 		return p, fmt.Errorf("machineset %s: %w", s.Name, err)
 	}
-	i := slices.IndexFunc(infrastructures.All, func(i infrastructures.Infrastructure) bool { return i.OpenShift.Kind == kind && kind != "" })
+	served := infrastructures.Served()
+	i := slices.IndexFunc(served, func(i infrastructures.Infrastructure) bool { return i.OpenShift.Kind == kind && kind != "" })
 	if i < 0 {
 		return p, fmt.Errorf("machineset %s: the kind %q of the provider spec is unknown", s.Name, kind)
 	}
-	p.Infrastructure = infrastructures.All[i]
+	p.Infrastructure = served[i]
 	if c, known := converters[p.Infrastructure.Name]; known {
 		p.UserData, p.Credentials = c.takeSecrets(spec)
 	}

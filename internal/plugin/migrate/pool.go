@@ -166,5 +166,5 @@ func successor(p Pool, to half, from client.Object, view lifecycle.Machine, owne
 
 // movedTo returns the value of the mark of a Machine whose instance the Machine of the same name of an API takes over.
 func movedTo(to half, m client.Object) string {
-	return to.api().Name + "/" + m.GetNamespace() + "/" + m.GetName()
+	return apis.MachineRef{API: to.api().Name, Key: client.ObjectKeyFromObject(m)}.String()
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/disruption"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
@@ -183,9 +182,9 @@ func limitDisruptions[M client.Object](p *process, lens dialect.Machines[M]) mac
 		return nil
 	}
 	live := ownersReader{p.live, p.w.store}
-	return &lockedBudgets{p: p, Budgets: disruption.New(disruption.Options[M]{
-		Budgets: liveClient{p.client, live}, Cached: p.client, Live: live, Clock: p, Dialect: lens,
-	})}
+	return disruption.New(disruption.Options[M]{
+		Budgets: liveClient{p.client, live}, Cached: p.client, Live: live, Clock: p, Dialect: lens, Lock: &passLock{p: p},
+	})
 }
 
 // lookForDue lets p look which machines may be permitted, again and again.
@@ -206,17 +205,16 @@ func lookForDue(p *process, budgets machine.Budgets) {
 	p.queue.add(dueKey)
 }
 
-// lockedBudgets are the budgets of a process. Passes of one process ask one after another: the real budgets hold a lock
-// while they wait for the API server, and a coroutine must not wait for a lock.
-type lockedBudgets struct {
-	machine.Budgets
+// passLock is the lock of a process's budgets. Its passes ask one after another: the budgets hold a lock while they wait for the
+// API server, and a coroutine must not wait for a mutex.
+type passLock struct {
 	p *process
 	// asking is the task that asks now.
 	asking *task
 }
 
-// lock waits until no other pass of the process asks.
-func (l *lockedBudgets) lock() (unlock func()) {
+// Lock waits until no other pass of the process asks.
+func (l *passLock) Lock() {
 	t := l.p.running
 	for l.asking != nil {
 		t.waitsFor = l.asking
@@ -228,26 +226,10 @@ func (l *lockedBudgets) lock() (unlock func()) {
 		}
 	}
 	t.waitsFor, l.asking = nil, t
-	return func() { l.asking = nil }
 }
 
-// Ask implements [machine.Budgets].
-func (l *lockedBudgets) Ask(ctx context.Context, m client.Object, r lifecycle.PermitRequest) lifecycle.Disruption {
-	defer l.lock()()
-	return l.Budgets.Ask(ctx, m, r)
-}
-
-// Over implements [machine.Budgets].
-func (l *lockedBudgets) Over(ctx context.Context, machine types.UID) error {
-	defer l.lock()()
-	return l.Budgets.Over(ctx, machine)
-}
-
-// Due implements [machine.Budgets].
-func (l *lockedBudgets) Due(ctx context.Context) []reconcile.Request {
-	defer l.lock()()
-	return l.Budgets.Due(ctx)
-}
+// Unlock lets the next pass ask.
+func (l *passLock) Unlock() { l.asking = nil }
 
 // liveClient reads from the API server itself.
 type liveClient struct {

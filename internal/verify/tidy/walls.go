@@ -35,6 +35,7 @@ var rooms = []room{
 	{"provider/infrastructure", []string{"./provider", "k8s.io/api", "github.com/openshift/api"}},
 	{"provider/kubeapi", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}},
 	{"provider/recordtest", []string{"./provider"}},
+	{"provider/fieldsdoc", []string{"github.com/evanphx/json-patch"}},
 	{"provider/admissiontest", []string{"./provider", "./provider/admit", "k8s.io/apimachinery", "github.com/evanphx/json-patch", "github.com/google/go-cmp", "pgregory.net/rapid"}},
 	{"provider/decorate", []string{"./provider", "./provider/kit", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "github.com/evanphx/json-patch", "golang.org/x"}},
 	{"provider/remote", []string{"./provider", "./provider/decorate", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "google.golang.org/grpc", "google.golang.org/protobuf"}},

@@ -28,7 +28,7 @@ type client struct {
 	accounts *kit.Memo[string]
 	resolved *kit.Memo[[]string] // IDs of resources that specs name otherwise
 	types    *kit.Memo[*instanceType]
-	refusals *kit.Memo[error] // of tags
+	refusals *kit.Refusals // of tags
 	observed observations
 	tokens   tokens
 }
@@ -114,7 +114,7 @@ func (c *client) remember(clock provider.Clock) {
 	c.accounts = kit.NewMemo[string](clock, 100*365*aDay)
 	c.resolved = kit.NewMemo[[]string](clock, aWhile)
 	c.types = kit.NewMemo[*instanceType](clock, aDay)
-	c.refusals = kit.NewMemo[error](clock, 2*aWhile)
+	c.refusals = kit.NewRefusals(clock, 2*aWhile)
 	c.tokens.spent = kit.NewMemo[time.Time](clock, aDay)
 	c.observed = observations{
 		absent:  kit.NewMemo[struct{}](clock, readLag/2),

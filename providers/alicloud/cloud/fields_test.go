@@ -2,18 +2,17 @@ package cloud_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"net/url"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 
 	"github.com/millwright-dev/millwright/dev/clouds/ecs"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/alicloud/spec"
 )
 
@@ -124,7 +123,7 @@ var dialects = []struct {
 
 func TestEveryFieldReachesECS(t *testing.T) {
 	for _, fields := range dialects {
-		api, there := fields.api, leaves(reflect.TypeOf(fields.shape), "")
+		api, there := fields.api, fieldsdoc.Leaves(reflect.TypeOf(fields.shape))
 		for _, path := range slices.Sorted(maps.Keys(fields.rows)) {
 			if _, ok := there[path]; !ok {
 				t.Errorf("%s: there is a row for %s, which no spec has", api, path)
@@ -147,7 +146,7 @@ func (r reached) operation() string { return cmp.Or(r.in, "RunInstances") }
 
 func (r reached) check(t *testing.T, class provider.Class) {
 	w := newWorld(t, ecs.Options{Inventory: ecs.Sample(), AcceptAny: true})
-	class.Spec = merged(t, class.Spec, r.set)
+	class.Spec = fieldsdoc.Patched(t, class.Spec, r.set)
 	if _, err := w.open(t, class).Create(t.Context(), refOf("worker-1"), want); err != nil {
 		t.Fatal(err)
 	}
@@ -168,66 +167,4 @@ func includes(has, expected url.Values) bool {
 		}
 	}
 	return true
-}
-
-// leaves are the types of all fields of a type that hold no others, by path. Fields without a name in JSON have their Go name.
-func leaves(t reflect.Type, at string) map[string]reflect.Type {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return leaves(t.Elem(), at)
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Struct {
-			return leaves(t.Elem(), at+"[]")
-		}
-	case reflect.Struct:
-		if at == "metadata" {
-			break
-		}
-		out := map[string]reflect.Type{}
-		for _, f := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if f.Anonymous && name == "" || len(f.Index) > 1 && at == "" && name != "apiVersion" && name != "kind" {
-				continue
-			}
-			path := cmp.Or(name, f.Name)
-			if at != "" {
-				path = at + "." + path
-			}
-			maps.Copy(out, leaves(f.Type, path))
-		}
-		return out
-	}
-	return map[string]reflect.Type{at: t}
-}
-
-// merged is a JSON merge patch of a spec.
-func merged(t *testing.T, spec []byte, patch string) []byte {
-	t.Helper()
-	var into, from map[string]any
-	for raw, tree := range map[string]*map[string]any{string(spec): &into, patch: &from} {
-		if err := json.Unmarshal([]byte(raw), tree); err != nil {
-			t.Fatalf("%s: %v", raw, err)
-		}
-	}
-	out, err := json.Marshal(merge(into, from))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func merge(into, from map[string]any) map[string]any {
-	for key, value := range from {
-		inner, isObject := value.(map[string]any)
-		old, wasObject := into[key].(map[string]any)
-		switch {
-		case value == nil:
-			delete(into, key)
-		case isObject && wasObject:
-			into[key] = merge(old, inner)
-		default:
-			into[key] = value
-		}
-	}
-	return into
 }

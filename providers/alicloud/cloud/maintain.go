@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,8 +57,7 @@ func (s ownership) restoreTags(ctx context.Context, c *client, id string, tags m
 	if len(tags) == 0 {
 		return nil
 	}
-	key := id + fmt.Sprint(tags)
-	refusal, err := c.refusals.Get(ctx, key, func(ctx context.Context) (refusal, err error) {
+	return c.refusals.Try(ctx, id+fmt.Sprint(tags), func(ctx context.Context) (err error) {
 		for keys := range slices.Chunk(slices.Sorted(maps.Keys(tags)), mostTags) {
 			in := &ecs.TagResourcesRequest{RegionId: &c.region, ResourceType: dara.String("instance"), ResourceId: []*string{&id}}
 			for _, key := range keys {
@@ -69,15 +67,6 @@ func (s ownership) restoreTags(ctx context.Context, c *client, id string, tags m
 				break
 			}
 		}
-		err = classify("write tags of "+id, err, s.plan.names)
-		switch provider.KindOf(err) {
-		case provider.Denied, provider.Invalid: // the credentials are valid for the rest: the client stays
-			return err, nil
-		}
-		return nil, err
+		return classify("write tags of "+id, err, s.plan.names)
 	})
-	if refusal == nil {
-		c.refusals.Forget(key)
-	}
-	return errors.Join(refusal, err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/ecs"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 )
 
 var want = provider.Want{UserData: []byte("#cloud-config\n"), Role: "worker"}
@@ -26,7 +27,7 @@ func refOf(name string) provider.Ref {
 // patched is a class whose spec has a merge patch applied.
 func patched(t *testing.T, class provider.Class, patch string) provider.Class {
 	t.Helper()
-	class.Spec = merged(t, class.Spec, patch)
+	class.Spec = fieldsdoc.Patched(t, class.Spec, patch)
 	return class
 }
 

@@ -34,7 +34,7 @@ type client struct {
 	domains  *kit.Memo[[]string]   // of networks
 	members  *kit.Memo[membership] // of load balancers
 	hosts    *kit.Memo[struct{}]   // those whose tag was written
-	refusals *kit.Memo[error]      // of tags
+	refusals *kit.Refusals         // of tags
 	observed observations
 	past     past
 }
@@ -94,7 +94,7 @@ func newClient(ctx context.Context, clock provider.Clock, secret map[string][]by
 		domains:  kit.NewMemo[[]string](clock, time.Hour),
 		members:  kit.NewMemo[membership](clock, aMinute),
 		hosts:    kit.NewMemo[struct{}](clock, aDay),
-		refusals: kit.NewMemo[error](clock, 2*aWhile),
+		refusals: kit.NewRefusals(clock, 2*aWhile),
 		past:     newPast(clock),
 		observed: observations{
 			absent:  kit.NewMemo[struct{}](clock, readLag/2),

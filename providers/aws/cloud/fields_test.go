@@ -2,12 +2,10 @@ package cloud_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"net/url"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/dev/clouds/ec2"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
@@ -172,7 +171,7 @@ var dialects = []struct {
 
 func TestEveryFieldReachesAWS(t *testing.T) {
 	for _, fields := range dialects {
-		api, there := fields.api, leaves(reflect.TypeOf(fields.shape), "")
+		api, there := fields.api, fieldsdoc.Leaves(reflect.TypeOf(fields.shape))
 		for _, path := range slices.Sorted(maps.Keys(fields.rows)) {
 			if _, ok := there[path]; !ok {
 				t.Errorf("%s: there is a row for %s, which no spec has", api, path)
@@ -195,7 +194,7 @@ func (r reached) operation() string { return cmp.Or(r.in, "RunInstances") }
 
 func (r reached) check(t *testing.T, class provider.Class) {
 	w := newWorld(t, ec2.Options{Inventory: ec2.Sample(), AcceptAny: true})
-	class.Spec = merged(t, class.Spec, r.set)
+	class.Spec = fieldsdoc.Patched(t, class.Spec, r.set)
 	s := w.open(t, class)
 	ref := provider.Ref{UID: "0b6c1a4e-0000-4000-8000-000000000001", Namespace: "machines", Name: "m"}
 	i, err := s.Create(t.Context(), ref, provider.Want{UserData: []byte("#cloud-config\n"), Role: "worker"})
@@ -231,64 +230,5 @@ func includes(has, want url.Values) bool {
 	return true
 }
 
-// leaves are the types of all fields of a type that hold no others, by path.
-func leaves(t reflect.Type, at string) map[string]reflect.Type {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return leaves(t.Elem(), at)
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Struct {
-			return leaves(t.Elem(), at+"[]")
-		}
-	case reflect.Struct:
-		if at == "metadata" {
-			break
-		}
-		out := map[string]reflect.Type{}
-		for _, f := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "" || len(f.Index) > 1 && at == "" && name != "apiVersion" && name != "kind" {
-				continue
-			}
-			path := name
-			if at != "" {
-				path = at + "." + name
-			}
-			maps.Copy(out, leaves(f.Type, path))
-		}
-		return out
-	}
-	return map[string]reflect.Type{at: t}
-}
-
-// merged is a JSON merge patch of a spec.
-func merged(t *testing.T, spec []byte, patch string) []byte {
-	t.Helper()
-	var into, from map[string]any
-	for raw, tree := range map[string]*map[string]any{string(spec): &into, patch: &from} {
-		if err := json.Unmarshal([]byte(raw), tree); err != nil {
-			t.Fatalf("%s: %v", raw, err)
-		}
-	}
-	out, err := json.Marshal(merge(into, from))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func merge(into, from map[string]any) map[string]any {
-	for key, value := range from {
-		inner, isObject := value.(map[string]any)
-		old, wasObject := into[key].(map[string]any)
-		switch {
-		case value == nil:
-			delete(into, key)
-		case isObject && wasObject:
-			into[key] = merge(old, inner)
-		default:
-			into[key] = value
-		}
-	}
-	return into
-}
+// merged is a spec with a JSON merge patch.
+var merged = fieldsdoc.Patched

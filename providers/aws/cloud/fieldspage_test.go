@@ -26,8 +26,8 @@ func TestFieldsPage(t *testing.T) {
 	var specs []fieldsdoc.Spec
 	for _, d := range dialects {
 		of := fieldsdoc.Spec{Title: d.api + ": " + d.kind}
-		for path, is := range leaves(reflect.TypeOf(d.shape), "") {
-			of.Fields = append(of.Fields, fieldsdoc.Field{Path: path, Type: typeName(is), Becomes: d.rows[path].told()})
+		for path, is := range fieldsdoc.Leaves(reflect.TypeOf(d.shape)) {
+			of.Fields = append(of.Fields, fieldsdoc.Field{Path: path, Type: fieldsdoc.TypeName(is), Becomes: d.rows[path].told()})
 		}
 		specs = append(specs, of)
 	}
@@ -49,21 +49,4 @@ func (r reached) told() string {
 		}
 	}
 	return fmt.Sprintf("`%s`: %s", r.operation(), strings.Join(in, ", "))
-}
-
-// typeName is the type of a field in JSON's words.
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "boolean"
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return "integer"
-	case reflect.Slice:
-		return "list of " + typeName(t.Elem()) + "s"
-	case reflect.Map:
-		return typeName(t.Elem()) + "s by name"
-	case reflect.Struct:
-		return "object"
-	}
-	return "string"
 }

@@ -55,19 +55,9 @@ func (s ownership) restoreTags(ctx context.Context, c *client, id string, tags m
 	if len(tags) == 0 {
 		return nil
 	}
-	key := id + fmt.Sprint(tags)
-	refusal, err := c.refusals.Get(ctx, key, func(ctx context.Context) (refusal, err error) {
-		err = classify("write tags of "+id, s.writeTags(ctx, c, id, tags), s.plan.names)
-		switch provider.KindOf(err) {
-		case provider.Denied, provider.Invalid: // the credentials are valid for the rest: the client stays
-			return err, nil
-		}
-		return nil, err
+	return c.refusals.Try(ctx, id+fmt.Sprint(tags), func(ctx context.Context) error {
+		return classify("write tags of "+id, s.writeTags(ctx, c, id, tags), s.plan.names)
 	})
-	if refusal == nil {
-		c.refusals.Forget(key)
-	}
-	return errors.Join(refusal, err)
 }
 
 // writeTags writes tags of an instance, together with other instances that lack the same. If EC2 refuses that

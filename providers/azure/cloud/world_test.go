@@ -1,7 +1,6 @@
 package cloud_test
 
 import (
-	"encoding/json"
 	"encoding/pem"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/arm"
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/azure/cloud"
 )
 
@@ -90,36 +90,8 @@ func class(api, cluster string) provider.Class {
 // patched is a class whose spec has the patch merged into it.
 func patched(t *testing.T, c provider.Class, patch string) provider.Class {
 	t.Helper()
-	var spec, change map[string]any
-	if err := json.Unmarshal(c.Spec, &spec); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(patch), &change); err != nil {
-		t.Fatalf("%s: %v", patch, err)
-	}
-	merge(spec, change)
-	raw, err := json.Marshal(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Spec = raw
+	c.Spec = fieldsdoc.Patched(t, c.Spec, patch)
 	return c
-}
-
-// merge is a merge patch: null removes.
-func merge(into, change map[string]any) {
-	for key, value := range change {
-		inner, isObject := value.(map[string]any)
-		was, wasObject := into[key].(map[string]any)
-		switch {
-		case value == nil:
-			delete(into, key)
-		case isObject && wasObject:
-			merge(was, inner)
-		default:
-			into[key] = value
-		}
-	}
 }
 
 func (w *world) open(c provider.Class) provider.Session {

@@ -33,7 +33,7 @@ type client struct {
 	created  *kit.Memo[creation] // creations of this process, by token
 	leaving  *kit.Memo[string]   // the tasks of accepted deletions, by UUID
 	gone     *kit.Memo[struct{}] // deleted virtual machines, by UUID: a listing may still show them
-	refusals *kit.Memo[error]    // of marks, by UUID and marks
+	refusals *kit.Refusals       // of marks, by UUID and marks
 }
 
 // How long answers are cached.
@@ -63,7 +63,7 @@ func newClient(o Options, at site, secret map[string][]byte) (*client, error) {
 		base: strings.TrimSuffix(at.endpoint, "/") + apiPath, user: user, http: &http.Client{Transport: transport}, pages: o.PageSize,
 		account: kit.NewMemo[entity](clock, aDay), resolved: kit.NewMemo[string](clock, aWhile), present: kit.NewMemo[bool](clock, aWhile),
 		reserved: kit.NewMemo[string](clock, aDay), absent: kit.NewMemo[struct{}](clock, readLag/2), created: kit.NewMemo[creation](clock, aDay),
-		leaving: kit.NewMemo[string](clock, aWhile), gone: kit.NewMemo[struct{}](clock, aWhile), refusals: kit.NewMemo[error](clock, 2*aWhile),
+		leaving: kit.NewMemo[string](clock, aWhile), gone: kit.NewMemo[struct{}](clock, aWhile), refusals: kit.NewRefusals(clock, 2*aWhile),
 	}, nil
 }
 

@@ -1,8 +1,6 @@
 package cloud_test
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"net/url"
 	"reflect"
@@ -76,7 +74,7 @@ var fields = map[string]reached{
 }
 
 func TestEveryFieldReachesPrismCentral(t *testing.T) {
-	there := leaves(reflect.TypeFor[machinev1.NutanixMachineProviderConfig](), "")
+	there := fieldsdoc.Leaves(reflect.TypeFor[machinev1.NutanixMachineProviderConfig]())
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
 		if _, ok := there[path]; !ok {
 			t.Errorf("there is a row for %s, which no spec has", path)
@@ -138,8 +136,8 @@ that generate this page send each field to a simulator of Prism Central and chec
 // TestFieldsPage: the page matches the tests of fields. UPDATE_GOLDEN writes it.
 func TestFieldsPage(t *testing.T) {
 	of := fieldsdoc.Spec{Title: "machine.openshift.io: NutanixMachineProviderConfig, in providerSpec.value"}
-	for path, is := range leaves(reflect.TypeFor[machinev1.NutanixMachineProviderConfig](), "") {
-		of.Fields = append(of.Fields, fieldsdoc.Field{Path: path, Type: typeName(is), Becomes: fields[path].told()})
+	for path, is := range fieldsdoc.Leaves(reflect.TypeFor[machinev1.NutanixMachineProviderConfig]()) {
+		of.Fields = append(of.Fields, fieldsdoc.Field{Path: path, Type: fieldsdoc.TypeName(is), Becomes: fields[path].told()})
 	}
 	fieldsdoc.Page(t, fieldsFile, fieldsHead, of)
 }
@@ -159,43 +157,4 @@ func (r reached) told() string {
 		}
 	}
 	return strings.Join(in, ", ")
-}
-
-// typeName is the type of a field in JSON's words.
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int32, reflect.Int64:
-		return "integer"
-	case reflect.Struct:
-		if strings.Contains(fmt.Sprint(t), "Quantity") {
-			return "quantity"
-		}
-		return "object"
-	}
-	return "string"
-}
-
-// leaves are the types of all fields of a type that hold no others, by path.
-func leaves(t reflect.Type, at string) map[string]reflect.Type {
-	switch {
-	case t.Kind() == reflect.Pointer:
-		return leaves(t.Elem(), at)
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		return leaves(t.Elem(), at+"[]")
-	case t.Kind() != reflect.Struct || at == "metadata" || t.Name() == "Quantity":
-		return map[string]reflect.Type{at: t}
-	}
-	out := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && name == "" || len(f.Index) > 1 && at == "" && name != "apiVersion" && name != "kind" {
-			continue
-		}
-		path := cmp.Or(name, f.Name)
-		if at != "" {
-			path = at + "." + path
-		}
-		maps.Copy(out, leaves(f.Type, path))
-	}
-	return out
 }

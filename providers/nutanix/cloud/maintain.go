@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -61,23 +60,14 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 	if len(marks)+len(categories) == 0 {
 		return nil
 	}
-	key := i.ID + fmt.Sprint(marks, categories)
-	refusal, err := c.refusals.Get(ctx, key, func(ctx context.Context) (refusal, err error) {
-		err = s.change(ctx, c, i.ID, "write the marks of "+i.ID, func(d *document) bool {
+	// After a refusal the credentials are valid for the rest: the client stays.
+	return c.refusals.Try(ctx, i.ID+fmt.Sprint(marks, categories), func(ctx context.Context) error {
+		return s.change(ctx, c, i.ID, "write the marks of "+i.ID, func(d *document) bool {
 			d.mark(i.ID, marks)
 			d.categorize(categories)
 			return true
 		})
-		switch provider.KindOf(err) {
-		case provider.Denied, provider.Invalid: // the credentials are valid for the rest: the client stays
-			return err, nil
-		}
-		return nil, err
 	})
-	if refusal == nil {
-		c.refusals.Forget(key)
-	}
-	return errors.Join(refusal, err)
 }
 
 // document is a virtual machine with all its fields: a change has to repeat them.

@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/prism"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/nutanix/cloud"
 )
 
@@ -92,7 +93,7 @@ func with(class provider.Class, old, text string) provider.Class {
 // patched is a class whose spec has a merge patch applied.
 func patched(t *testing.T, class provider.Class, patch string) provider.Class {
 	t.Helper()
-	class.Spec = merged(t, class.Spec, patch)
+	class.Spec = fieldsdoc.Patched(t, class.Spec, patch)
 	return class
 }
 

@@ -1,7 +1,6 @@
 package cloud_test
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
@@ -318,32 +318,8 @@ func (b *bench) running(s provider.Session, r provider.Ref) provider.Instance {
 	return provider.Instance{}
 }
 
-// merged is a document with another one merged into it: objects are merged, all other values are replaced.
-func merged(t *testing.T, base, with string) []byte {
+// merged is a document with a JSON merge patch.
+func merged(t *testing.T, base, patch string) []byte {
 	t.Helper()
-	var b, w map[string]any
-	if err := json.Unmarshal([]byte(base), &b); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(with), &w); err != nil {
-		t.Fatalf("%v: %s", err, with)
-	}
-	out, err := json.Marshal(merge(b, w))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func merge(b, w map[string]any) map[string]any {
-	for key, value := range w {
-		inner, ok := value.(map[string]any)
-		there, both := b[key].(map[string]any)
-		if ok && both {
-			b[key] = merge(there, inner)
-			continue
-		}
-		b[key] = value
-	}
-	return b
+	return fieldsdoc.Patched(t, []byte(base), patch)
 }

@@ -29,7 +29,7 @@ type client struct {
 	failed   *kit.Memo[int]      // the number of failed creations, by the token of the machine
 	leaving  *kit.Memo[struct{}] // instances whose deletion Compute Cloud has accepted, by ID
 	taken    *kit.Memo[string]   // the token of the machine that was promised a public address, by address
-	refusals *kit.Memo[error]    // of labels, by instance and labels
+	refusals *kit.Refusals       // of labels, by instance and labels
 }
 
 // How long answers are cached.
@@ -54,7 +54,7 @@ func newClient(p *Provider, secret map[string][]byte) (*client, error) {
 		addresses:  vpc.NewAddressServiceClient(to(vpcService)),
 		opened:     kit.NewMemo[string](clock, 100*365*aDay),
 		created:    kit.NewMemo[creation](clock, aDay), failed: kit.NewMemo[int](clock, aDay), leaving: kit.NewMemo[struct{}](clock, aWhile),
-		taken: kit.NewMemo[string](clock, aMoment), refusals: kit.NewMemo[error](clock, 2*aWhile),
+		taken: kit.NewMemo[string](clock, aMoment), refusals: kit.NewRefusals(clock, 2*aWhile),
 	}, nil
 }
 

@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 
@@ -53,19 +52,7 @@ func (s ownership) restoreLabels(ctx context.Context, c *client, ref provider.Re
 	if len(lacks) == 0 {
 		return nil
 	}
-	key := i.ID + fmt.Sprint(lacks)
-	refusal, err := c.refusals.Get(ctx, key, func(ctx context.Context) (refusal, err error) {
-		err = s.writeLabels(ctx, c, ref, i.ID)
-		switch provider.KindOf(err) {
-		case provider.Denied, provider.Invalid: // the credentials are valid for the rest: the client stays
-			return err, nil
-		}
-		return nil, err
-	})
-	if refusal == nil {
-		c.refusals.Forget(key)
-	}
-	return errors.Join(refusal, err)
+	return c.refusals.Try(ctx, i.ID+fmt.Sprint(lacks), func(ctx context.Context) error { return s.writeLabels(ctx, c, ref, i.ID) })
 }
 
 func (s ownership) writeLabels(ctx context.Context, c *client, ref provider.Ref, id string) error {

@@ -3,7 +3,6 @@ package cloud_test
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/yandex"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/yandex/cloud"
 )
 
@@ -95,34 +95,8 @@ func with(class provider.Class, old, text string) provider.Class {
 // patched is a class whose spec has a merge patch applied.
 func patched(t testing.TB, class provider.Class, patch string) provider.Class {
 	t.Helper()
-	var into, from map[string]any
-	for raw, tree := range map[string]*map[string]any{string(class.Spec): &into, patch: &from} {
-		if err := json.Unmarshal([]byte(raw), tree); err != nil {
-			t.Fatalf("%s: %v", raw, err)
-		}
-	}
-	out, err := json.Marshal(merge(into, from))
-	if err != nil {
-		t.Fatal(err)
-	}
-	class.Spec = out
+	class.Spec = fieldsdoc.Patched(t, class.Spec, patch)
 	return class
-}
-
-func merge(into, from map[string]any) map[string]any {
-	for key, value := range from {
-		inner, isObject := value.(map[string]any)
-		old, wasObject := into[key].(map[string]any)
-		switch {
-		case value == nil:
-			delete(into, key)
-		case isObject && wasObject:
-			into[key] = merge(old, inner)
-		default:
-			into[key] = value
-		}
-	}
-	return into
 }
 
 var want = provider.Want{UserData: []byte("#cloud-config\n"), Role: "worker"}
