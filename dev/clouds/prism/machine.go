@@ -2,7 +2,6 @@ package prism
 
 import (
 	"encoding/base64"
-	"net/http"
 	"slices"
 	"time"
 
@@ -123,10 +122,10 @@ func (c *store) entity(m machine) object {
 }
 
 // accepted is the answer to an accepted request.
-func accepted(e object, name string) (int, object, *failure) {
+func accepted(e object, name string) object {
 	e["status"].(object)["execution_context"] = object{"task_uuid": name}
 	e["status"].(object)["state"] = pending
-	return http.StatusAccepted, e, nil
+	return e
 }
 
 // asIntent is the request that would create the virtual machine.

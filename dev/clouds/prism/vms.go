@@ -39,7 +39,7 @@ func createVM(c *Cloud, in *call) (int, object, *failure) {
 		c.failed.Put(uuid, noRoom)
 	}
 	c.machines.Put(uuid, m)
-	return accepted(c.entity(m), c.begin(c.options.Boot, uuid))
+	return http.StatusAccepted, accepted(c.entity(m), c.begin(c.options.Boot, uuid)), nil
 }
 
 // noRoom is the reason for which a task fails in a cluster without capacity.
@@ -149,7 +149,7 @@ func updateVM(c *Cloud, in *call) (int, object, *failure) {
 		}
 	})
 	m, _ = c.machines.Get(m.UUID)
-	return accepted(c.entity(m), c.begin(0, ""))
+	return http.StatusAccepted, accepted(c.entity(m), c.begin(0, "")), nil
 }
 
 func deleteVM(c *Cloud, in *call) (int, object, *failure) {
@@ -162,7 +162,7 @@ func deleteVM(c *Cloud, in *call) (int, object, *failure) {
 	if m.Deleted.IsZero() {
 		c.machines.Change(m.UUID, func(m *machine) { m.Deleted = c.clock.Now() })
 	}
-	return accepted(object{"api_version": "3.1", "metadata": object{"kind": "vm"}, "status": object{}}, c.begin(c.options.Delete, ""))
+	return http.StatusAccepted, accepted(object{"api_version": "3.1", "metadata": object{"kind": "vm"}, "status": object{}}, c.begin(c.options.Delete, "")), nil
 }
 
 // cycleVM restarts a virtual machine that is on.
