@@ -38,7 +38,7 @@ func (s finder) find(ctx context.Context, c *client, ref provider.Ref) ([]provid
 	}
 	if ref.UID != "" && !s.hasOwn(found, ref) {
 		uuid, err := s.reservedUUID(ctx, c, ref)
-		if err == nil {
+		if err == nil && uuid != idOf(ref.ProviderID) { // else it was read
 			err = s.add(ctx, c, found, uuid)
 		}
 		if err != nil {
@@ -113,6 +113,9 @@ func (s finder) add(ctx context.Context, c *client, found map[string]*vm, uuid s
 	v, err := s.one(ctx, c, uuid)
 	if v != nil {
 		found[uuid] = v
+	}
+	if _, leaving := c.leaving.Recall(uuid); leaving && v == nil && err == nil {
+		c.gone.Put(uuid, struct{}{})
 	}
 	return err
 }
