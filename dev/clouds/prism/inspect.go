@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Guests implements [double.Host]. Kubelets start without a provider ID: the machine controller writes it.
+// Guests implements [double.Host]. Provider IDs are those of the cloud controller manager of Nutanix.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.settle()
 	for _, m := range c.machines.All() {
@@ -19,7 +19,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 		}
 		data := m.userData()
 		all = append(all, double.Guest{
-			ID: m.UUID, NodeName: hostName(data, m.Name), Addresses: m.Addresses, UserData: data, Boots: m.Boots,
+			ID: m.UUID, NodeName: hostName(data, m.Name), ProviderID: "nutanix://" + m.UUID, Addresses: m.Addresses, UserData: data, Boots: m.Boots,
 			VCPUs: m.Resources.Sockets * m.Resources.VCPUsPerSocket, MemoryMiB: m.Resources.MemoryMiB, Zone: m.Cluster.Name, Region: c.options.Inventory.Name,
 		})
 	}
