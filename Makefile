@@ -192,7 +192,7 @@ test-clouds: ## Test providers of real clouds, adapters, provider/remote and the
 	printf '%s\n' $(CLOUDS) | xargs -P 2 -I{} hack/test-module {} -timeout $(TEST_TIMEOUT)
 
 # The clouds that doubles play.
-PLAYED = alicloud aws azure gcp ibmcloud kubevirt metal3 openstack vsphere yandex
+PLAYED = alicloud aws azure gcp ibmcloud kubevirt metal3 nutanix openstack vsphere yandex
 # Each cloud is played, and its own controller brings the samples of both APIs to Ready nodes: some 15 seconds each, once it is built. For five of
 # them manifests follow that are written as installers and Gardener extensions write them: half a minute more.
 .PHONY: test-rehearsal

@@ -76,6 +76,10 @@ var scarce = map[string]scarcity{
 		lag:       "10s",
 		fallback:  map[string]string{openShiftAPI: `{"profile": "bx2-8x32"}`},
 	},
+	"nutanix": {
+		verbs: []string{"exhaust?on=cluster-a/now"}, restock: []string{"restock?on=cluster-a/now"}, lag: "20s",
+		fallback: map[string]string{openShiftAPI: `{"cluster": {"name": "cluster-b"}, "subnets": [{"type": "name", "name": "machines-b"}]}`},
+	},
 	"openstack": {
 		verbs: []string{"close?on=nova"}, restock: []string{"open?on=nova"}, lag: "10s", zone: "nova",
 		fallback: map[string]string{openShiftAPI: `{"availabilityZone": "az-2"}`, gardenerAPI: `{"spec": {"availabilityZone": "az-2"}}`},

@@ -25,7 +25,7 @@ var (
 )
 
 // clouds are the clouds that have a simulator.
-var clouds = []string{"alicloud", "aws", "azure", "gcp", "ibmcloud", "kubevirt", "metal3", "openstack", "vsphere", "yandex"}
+var clouds = []string{"alicloud", "aws", "azure", "gcp", "ibmcloud", "kubevirt", "metal3", "nutanix", "openstack", "vsphere", "yandex"}
 
 // bin is the folder of the programs under test, built from this tree.
 var bin string

@@ -262,8 +262,8 @@ func (s *story) revoke() {
 // replacement. It is less than the shortest pause after a denial, which is a minute.
 const wakeup = 45 * time.Second
 
-// refusals are the messages of clouds for invalid credentials: of AWS, Alibaba Cloud, Entra, Google, Keystone, vCenter, an API server, and IAM of Yandex Cloud and of IBM Cloud.
-var refusals = regexp.MustCompile(`AuthFailure|InvalidAccessKeyId|AADSTS|invalid_grant|HTTP 401|Login failure|takes the credentials of the kubeconfig no more|Unauthenticated|BXNIM0415E|not_authorized`)
+// refusals are the messages of clouds for invalid credentials: of AWS, Alibaba Cloud, Entra, Google, Keystone, vCenter, an API server, IAM of Yandex Cloud and of IBM Cloud, and Prism Central.
+var refusals = regexp.MustCompile(`AuthFailure|InvalidAccessKeyId|AADSTS|invalid_grant|HTTP 401|Login failure|takes the credentials of the kubeconfig no more|Unauthenticated|BXNIM0415E|not_authorized|: Unauthorized`)
 
 // untold returns a pool in which no machine reports the refusal, among the deleted and the new machines.
 func (s *story) untold(going []fleet.Machine) string {

@@ -73,7 +73,7 @@ func (w *world) fault(ctx context.Context) (name string, err error) {
 var creates = map[string]string{
 	"alicloud": "RunInstances", "aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "ibmcloud": "create_instance", "kubevirt": "virtualmachines.create",
 	"metal3": "secrets.create", "openstack": "nova.POST.servers", "vsphere": "CloneVM_Task",
-	"yandex": "Instance.Create",
+	"nutanix": "POST vms", "yandex": "Instance.Create",
 }
 
 // harmless are verbs after which the controllers replace the machines themselves.

@@ -128,7 +128,7 @@ func (u *up) run(ctx context.Context) error {
 }
 
 // clouds are the clouds that have a simulator.
-var clouds = []string{"alicloud", "aws", "azure", "gcp", "ibmcloud", "kubevirt", "metal3", "openstack", "vsphere", "yandex"}
+var clouds = []string{"alicloud", "aws", "azure", "gcp", "ibmcloud", "kubevirt", "metal3", "nutanix", "openstack", "vsphere", "yandex"}
 
 func (u *up) check() error {
 	if u.backend != hollowBackend && u.backend != kwokBackend {

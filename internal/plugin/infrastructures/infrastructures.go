@@ -38,6 +38,7 @@ var All = []Infrastructure{
 		Name: "libvirt", Platform: "Libvirt", OpenShift: Type{"libvirtproviderconfig.openshift.io/v1beta1", "LibvirtMachineProviderConfig"},
 		Provider: "libvirt", Gardener: Type{"libvirt.machine.millwright.dev/v1alpha1", "MachineProviderConfig"},
 	},
+	{Name: "nutanix", Platform: "Nutanix", OpenShift: Type{"machine.openshift.io/v1", "NutanixMachineProviderConfig"}},
 	{Name: "openstack", Platform: "OpenStack", OpenShift: Type{"machine.openshift.io/v1alpha1", "OpenstackProviderSpec"}, Provider: "OpenStack"},
 	{Name: "yandex", Provider: "Yandex"},
 	{Name: "vsphere", Platform: "VSphere", OpenShift: Type{"machine.openshift.io/v1beta1", "VSphereMachineProviderSpec"}, Provider: "vsphere"},
@@ -46,7 +47,6 @@ var All = []Infrastructure{
 		Name: "metal3", Platform: "BareMetal", OpenShift: Type{"baremetal.cluster.k8s.io/v1alpha1", "BareMetalMachineProviderSpec"},
 		Provider: "Metal3", Gardener: Type{"metal3.machine.millwright.dev/v1alpha1", "MachineProviderConfig"},
 	},
-	{Name: "nutanix", Platform: "Nutanix", OpenShift: Type{"machine.openshift.io/v1", "NutanixMachineProviderConfig"}, AdmissionOnly: true},
 	{Name: "powervs", Platform: "PowerVS", OpenShift: Type{"machine.openshift.io/v1", "PowerVSMachineProviderConfig"}, AdmissionOnly: true},
 }
 

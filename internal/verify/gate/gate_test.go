@@ -328,7 +328,7 @@ func TestClouds(t *testing.T) {
 	}
 	for file, want := range map[string]string{
 		"providers/aws/cloud/provider.go":        "clouds/providers/aws/cloud lint-clouds/providers/aws/cloud mod-tidy/providers/aws/cloud rehearsal/aws",
-		"docs/providers/aws-policy.json":         "clouds/providers/alicloud/cloud clouds/providers/aws/cloud clouds/providers/azure/cloud clouds/providers/gcp/cloud clouds/providers/ibmcloud/cloud clouds/providers/kubevirt/cloud clouds/providers/libvirt/cloud clouds/providers/metal3/cloud clouds/providers/openstack/cloud clouds/providers/vsphere/cloud clouds/providers/yandex/cloud",
+		"docs/providers/aws-policy.json":         "clouds/providers/alicloud/cloud clouds/providers/aws/cloud clouds/providers/azure/cloud clouds/providers/gcp/cloud clouds/providers/ibmcloud/cloud clouds/providers/kubevirt/cloud clouds/providers/libvirt/cloud clouds/providers/metal3/cloud clouds/providers/nutanix/cloud clouds/providers/openstack/cloud clouds/providers/vsphere/cloud clouds/providers/yandex/cloud",
 		"dev/clouds/metal3/host/host.go":         "clouds/adapters/gardener clouds/adapters/gardener/test/local clouds/adapters/gardener/test/older clouds/adapters/openshift clouds/dev/clouds clouds/dev/clouds/metal3 lint-clouds/dev/clouds/metal3 mod-tidy/dev/clouds/metal3 rehearsal/metal3",
 		"cmd/machine-controller-manager/main.go": "clouds/adapters/gardener clouds/adapters/gardener/test/local clouds/adapters/gardener/test/older clouds/adapters/openshift",
 	} {

@@ -12,7 +12,7 @@ var programs = []string{
 	"**", "!docs/", "!*.md", "!*_test.go", "!internal/verify/", "!test/", "!adapters/", "!examples/", "!tools/", "!.ci/", "!.golangci.yml",
 	"!hack/gate/", "!hack/bump/", "!hack/site/", "!hack/fuzz", "!hack/libvirt", "!hack/openstack", "!hack/quickstart", "!dev/clouds/", "!dev/node/", "!dev/kube-rbac-proxy/",
 	"!providers/alicloud/cloud/", "!providers/aws/cloud/", "!providers/azure/cloud/", "!providers/gcp/cloud/", "!providers/ibmcloud/cloud/", "!providers/kubevirt/cloud/",
-	"!providers/libvirt/cloud/", "!providers/metal3/cloud/", "!providers/openstack/cloud/", "!providers/vsphere/cloud/", "!providers/yandex/cloud/", "!provider/remote/",
+	"!providers/libvirt/cloud/", "!providers/metal3/cloud/", "!providers/nutanix/cloud/", "!providers/openstack/cloud/", "!providers/vsphere/cloud/", "!providers/yandex/cloud/", "!provider/remote/",
 }
 
 func with(patterns []string, more ...string) []string {
@@ -22,7 +22,7 @@ func with(patterns []string, more ...string) []string {
 // sharedSimulator are the inputs that all clouds' simulators share.
 var sharedSimulator = []string{
 	"dev/clouds/", "!dev/clouds/ecs/", "!dev/clouds/ec2/", "!dev/clouds/arm/", "!dev/clouds/gce/", "!dev/clouds/ibmcloud/", "!dev/clouds/kubevirt/", "!dev/clouds/metal3/", "!dev/clouds/nova/",
-	"!dev/clouds/vcenter/", "!dev/clouds/libvirt/", "!dev/clouds/yandex/",
+	"!dev/clouds/vcenter/", "!dev/clouds/libvirt/", "!dev/clouds/yandex/", "!dev/clouds/prism/",
 }
 
 // simulated are the rehearsed clouds, with the folders of their simulators in dev/clouds.
@@ -36,6 +36,7 @@ var simulated = []struct{ cloud, simulator string }{
 	{"metal3", "metal3"},
 	{"openstack", "nova"},
 	{"vsphere", "vcenter"},
+	{"nutanix", "prism"},
 	{"yandex", "yandex"},
 }
 

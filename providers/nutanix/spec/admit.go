@@ -64,19 +64,7 @@ func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorLis
 	faults = append(faults, subnets(a.Path.Child("subnets"), spec.Subnets)...)
 	faults = append(faults, secret(a.Path.Child("userDataSecret"), spec.UserDataSecret)...)
 	faults = append(faults, secret(a.Path.Child("credentialsSecret"), spec.CredentialsSecret)...)
-	faults = append(faults, bootType(a.Path.Child("bootType"), spec.BootType)...)
-	if spec.Project.Type != "" {
-		faults = append(faults, identifier(a.Path.Child("project"), spec.Project)...)
-	}
-	for i, c := range spec.Categories {
-		faults = append(faults, category(a.Path.Child("categories").Index(i), c)...)
-	}
-	for i, g := range spec.GPUs {
-		faults = append(faults, gpu(a.Path.Child("gpus").Index(i), g)...)
-	}
-	for i, d := range spec.DataDisks {
-		faults = append(faults, dataDisk(a.Path.Child("dataDisks").Index(i), d)...)
-	}
+	faults = append(faults, hardware(a.Path, spec)...)
 	return small(a.Path, spec), faults
 }
 

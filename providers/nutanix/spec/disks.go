@@ -11,6 +11,9 @@ import (
 
 var leastDataDisk = resource.MustParse("1Gi")
 
+// MiB is a quantity in MiB, rounded down as the original does.
+func MiB(q resource.Quantity) int64 { return q.Value() >> 20 }
+
 // adapters are the types of adapter that each type of device may be attached to.
 var adapters = map[machinev1.NutanixDiskDeviceType][]machinev1.NutanixDiskAdapterType{
 	machinev1.NutanixDiskDeviceTypeDisk: {
