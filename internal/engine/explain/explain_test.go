@@ -269,3 +269,28 @@ func TestJustNow(t *testing.T) {
 		t.Errorf("%s: %s", a.Reason, a.Sentence)
 	}
 }
+
+// TestLongDrain: the fleet's view, which reads no pods, does not call a drain that has lasted for long a normal deletion.
+func TestLongDrain(t *testing.T) {
+	for _, c := range []struct {
+		lasts time.Duration
+		step  lifecycle.DeletionStep
+		pods  bool
+		want  explain.State
+	}{
+		{6 * time.Minute, lifecycle.DeletionDrain, false, explain.Stuck},
+		{4 * time.Minute, lifecycle.DeletionDrain, false, explain.Deleting},
+		{6 * time.Minute, lifecycle.DeletionInstance, false, explain.Deleting},
+		{6 * time.Minute, lifecycle.DeletionDrain, true, explain.Deleting},
+	} {
+		f := explain.MachineFacts{Subject: explain.Subject{Kind: "Machine", Name: "m"}, NodeLooked: true, PodsLooked: c.pods}
+		f.Node = &corev1.Node{}
+		f.Node.Name = "n-1"
+		f.View = lifecycle.Machine{Name: "m", Stage: lifecycle.StageDeleting, Deleted: now.Add(-time.Hour), HasFinalizer: true}
+		f.View.Recorded.NodeName, f.View.Recorded.Provisioned = "n-1", true
+		f.View.Deletion.Started = []lifecycle.StartedStep{{Step: c.step, At: now.Add(-c.lasts)}}
+		if a := explain.Machine(now, f); a.State != c.want {
+			t.Errorf("step %s for %s, pods read: %v: %s: %s", c.step, c.lasts, c.pods, a.State, a.Sentence)
+		}
+	}
+}

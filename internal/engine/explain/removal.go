@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/millwright-dev/millwright/internal/engine/disruption"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
@@ -53,6 +55,9 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		return hooked(d.Reason, q.View.Deletion.PreTerminate)
 	case lifecycle.ReasonDisruptionBudget:
 		f.key = string(d.Reason)
+		if slices.ContainsFunc(f.chain, func(c Cause) bool { return strings.Contains(c.Message, emergencyStop) }) {
+			f.key = variant(d.Reason, "Stop")
+		}
 	case lifecycle.ReasonDraining:
 		return q.draining()
 	case lifecycle.ReasonTerminateFailed:
@@ -62,6 +67,8 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		}
 	case lifecycle.ReasonDeleting:
 		switch {
+		case !q.PodsLooked && q.drains() >= longDrain: // the pods of the fleet's machines are not read
+			f.key = variant(lifecycle.ReasonDraining, "Long")
 		case d.Step == lifecycle.Drain && q.said(drained).Status == string(corev1.ConditionFalse):
 			f.key = variant(lifecycle.ReasonDraining, "Unseen")
 		case q.View.Stage == lifecycle.StageDeleting && len(q.latest()) == 0:
@@ -78,6 +85,21 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		f.key, f.chain = variant(lifecycle.ReasonContradicted, "Deleting"), said
 	}
 	return f
+}
+
+// emergencyStop is in the message of a machine that waits for the end of an emergency stop.
+const emergencyStop = "machine disruption budget " + disruption.EmergencyStop + ", "
+
+// longDrain is after how long a drain is reported although the pods in its way are not known.
+const longDrain = 5 * time.Minute
+
+// drains returns for how long the drain has lasted; zero if the current step is another one.
+func (q *input) drains() time.Duration {
+	n := len(q.View.Deletion.Started)
+	if n == 0 || q.View.Deletion.Started[n-1].Step != lifecycle.DeletionDrain {
+		return 0
+	}
+	return q.now.Sub(q.View.Deletion.Started[n-1].At)
 }
 
 func hooked(reason lifecycle.Reason, hooks []lifecycle.Hook) finding {
