@@ -25,7 +25,7 @@ type Cause struct {
 // instance, or waits for capacity, retries after ten minutes.
 const reportWithin = 12 * time.Minute
 
-// judgeCauses judges that machines report why their instances failed.
+// judgeCauses judges that machines report why their instances failed. A machine whose updates are denied cannot.
 func (j *Judge) judgeCauses() {
 	for _, m := range j.machines() {
 		i, given := j.givenUp(m)
@@ -33,7 +33,7 @@ func (j *Judge) judgeCauses() {
 		if j.calm.After(since) {
 			since = j.calm
 		}
-		if given && j.Now().Sub(since) > reportWithin && !j.failedBefore(m, i.Cause.Since) && !i.Cause.reportedBy(m) && !i.Cause.reportedBefore(m, j.log[m.GetUID()]) {
+		if given && !j.hopeless(m.Object) && j.Now().Sub(since) > reportWithin && !j.failedBefore(m, i.Cause.Since) && !i.Cause.reportedBy(m) && !i.Cause.reportedBefore(m, j.log[m.GetUID()]) {
 			j.Broken(CauseReported, "machine %s has instance %s, which failed at %v: %s", m.GetName(), i.ID, i.Cause.Since, i.Cause.Text)
 		}
 	}

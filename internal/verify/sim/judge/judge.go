@@ -122,6 +122,8 @@ type Judge struct {
 	// log is the history of every object, seq the number of the last change.
 	log map[types.UID][]change
 	seq int64
+	// restored is the number of the last change by the last restore; 0 without one.
+	restored int64
 	// known are the UIDs of all machines that have existed.
 	known []types.UID
 	// surplus are machines that a set deleted in order to shrink. strays are the UIDs of machines whose instance was created

@@ -14,7 +14,7 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	j.changesBefore[made.ID] = j.seq
 	n := 0
 	for _, i := range j.Instances() {
-		if i.UID == made.UID && !i.ByHand && !diedUnrecorded(i, j.Now(), j.log[types.UID(i.UID)]) {
+		if i.UID == made.UID && !i.ByHand && !j.diedUnrecorded(i) {
 			n++
 		}
 	}
@@ -36,11 +36,15 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	}
 }
 
-// diedUnrecorded reports whether the instance died before any machine had recorded it. If a cloud has no tokens but its
-// existing resources, it creates another instance then, and no client can know of the first.
-func diedUnrecorded(i Instance, now time.Time, log []change) bool {
-	return i.Died && !i.Exists(now) && !slices.ContainsFunc(log, func(c change) bool {
-		return c.now != nil && sameID(readMachine(c.now).provider, i.ProviderID)
+// diedUnrecorded reports whether the instance died before any machine had recorded it, or a restore removed the record since. If a cloud
+// has no tokens but its existing resources, it creates another instance then, and no client can know of the first.
+func (j *Judge) diedUnrecorded(i Instance) bool {
+	records := func(o client.Object) bool { return o != nil && sameID(readMachine(o).provider, i.ProviderID) }
+	if m, there := find(j.machines(), types.UID(i.UID)); there && records(m.Object) {
+		return false
+	}
+	return i.Died && !i.Exists(j.Now()) && !slices.ContainsFunc(j.log[types.UID(i.UID)], func(c change) bool {
+		return c.n > j.restored && (records(c.was) || records(c.now))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 // which machines were deleted for that, and which remedies checks recorded. `changes` is the number of changes before the
 // restore. The history keeps everything that passes saw and wrote.
 func (j *Judge) Restored(changes int64) {
+	j.restored = j.seq
 	clear(j.sized)
 	clear(j.rebooted)
 	for uid := range j.surplus {
