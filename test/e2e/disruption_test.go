@@ -176,7 +176,7 @@ func TestDisruptionBudgets(t *testing.T) {
 			return "", nil
 		})
 	}
-	if said := g.plugin("why", "machine/"+victim, "-n", fleet.GardenerNamespace); !strings.Contains(said, "a machine disruption budget does not permit its drain yet") || !strings.Contains(said, "emergency-stop, which is paused (storage is down)") {
+	if said := g.plugin("why", "machine/"+victim, "-n", fleet.GardenerNamespace); !strings.Contains(said, "an emergency stop does not permit its drain yet") || !strings.Contains(said, "emergency-stop, which is paused (storage is down)") {
 		t.Errorf("why says %s", said)
 	}
 	if nodes, err := g.cordonedNodes(t.Context()); err != nil || len(nodes) > 0 {

@@ -55,7 +55,7 @@ func stopDisruption(t *testing.T, f *fleet.Fleet, b *browser) {
 		t.Fatal(err)
 	}
 	b.visit("#/object/machine.openshift.io/Machine/" + held.Namespace + "/" + held.Name)
-	b.awaits("All disruption is stopped by emergency-stop", "a machine disruption budget does not permit its drain yet", "emergency-stop, which is paused (storage is down)", "Disruption budgets of this machine")
+	b.awaits("All disruption is stopped by emergency-stop", "an emergency stop does not permit its drain yet", "emergency-stop, which is paused (storage is down)", "Disruption budgets of this machine")
 	b.picture("ui-stop")
 	b.visit("#/object/millwright.dev/MachineDisruptionBudget//emergency-stop")
 	b.awaits("Machines that wait for it", held.Name)

@@ -67,7 +67,7 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		}
 	case lifecycle.ReasonDeleting:
 		switch {
-		case !q.PodsLooked && q.drains() >= longDrain: // the pods of the fleet's machines are not read
+		case !q.PodsLooked && drainLasts(q.View, q.now) >= longDrain: // the pods of the fleet's machines are not read
 			f.key = variant(lifecycle.ReasonDraining, "Long")
 		case d.Step == lifecycle.Drain && q.said(drained).Status == string(corev1.ConditionFalse):
 			f.key = variant(lifecycle.ReasonDraining, "Unseen")
@@ -93,13 +93,13 @@ const emergencyStop = "machine disruption budget " + disruption.EmergencyStop + 
 // longDrain is after how long a drain is reported although the pods in its way are not known.
 const longDrain = 5 * time.Minute
 
-// drains returns for how long the drain has lasted; zero if the current step is another one.
-func (q *input) drains() time.Duration {
-	n := len(q.View.Deletion.Started)
-	if n == 0 || q.View.Deletion.Started[n-1].Step != lifecycle.DeletionDrain {
+// drainLasts returns for how long the drain has lasted; zero if the current step is another one.
+func drainLasts(m lifecycle.Machine, now time.Time) time.Duration {
+	n := len(m.Deletion.Started)
+	if n == 0 || m.Deletion.Started[n-1].Step != lifecycle.DeletionDrain {
 		return 0
 	}
-	return q.now.Sub(q.View.Deletion.Started[n-1].At)
+	return now.Sub(m.Deletion.Started[n-1].At)
 }
 
 func hooked(reason lifecycle.Reason, hooks []lifecycle.Hook) finding {

@@ -14,7 +14,7 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	j.changesBefore[made.ID] = j.seq
 	n := 0
 	for _, i := range j.Instances() {
-		if i.UID == made.UID && !i.ByHand && !j.diedUnrecorded(i) {
+		if i.UID == made.UID && !i.ByHand && !diedUnrecorded(j, i) {
 			n++
 		}
 	}
@@ -38,7 +38,7 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 
 // diedUnrecorded reports whether the instance died before any machine had recorded it, or a restore removed the record since. If a cloud
 // has no tokens but its existing resources, it creates another instance then, and no client can know of the first.
-func (j *Judge) diedUnrecorded(i Instance) bool {
+func diedUnrecorded(j *Judge, i Instance) bool {
 	records := func(o client.Object) bool { return o != nil && sameID(readMachine(o).provider, i.ProviderID) }
 	if m, there := find(j.machines(), types.UID(i.UID)); there && records(m.Object) {
 		return false
