@@ -69,7 +69,6 @@ func (c cloud) harness() providertest.Harness {
 		Class:      class,
 		ProviderID: map[string]*regexp.Regexp{provider.OpenShift: format, provider.Gardener: format},
 		PageSize:   pageSize,
-		Prompt:     time.Second,
 		BadSpecs:   badSpecs(),
 		Spellings: func(i provider.Instance) []string {
 			return []string{"kubemark:///" + i.NodeName, "Kubemark://" + strings.ToUpper(i.NodeName)}
