@@ -69,9 +69,15 @@ const turn = ": the machine waits for its turn"
 // Limit is the message without the words about the machine that asks.
 func (a Answer) Limit() string { return strings.Replace(a.Message, turn, "", 1) }
 
+// waitsFor is how the message of each refusal begins.
+func waitsFor(budget string) string { return "machine disruption budget " + budget + ", which " }
+
+// NamesStop reports whether a message is about a machine that waits for the end of the emergency stop.
+func NamesStop(message string) bool { return strings.Contains(message, waitsFor(EmergencyStop)) }
+
 // wait returns a refusal. The text continues the name of the budget.
 func (b Budget) wait(text string, until time.Time) Answer {
-	text = fmt.Sprintf("machine disruption budget %s, which %s", b.Name, text)
+	text = waitsFor(b.Name) + text
 	if b.message != "" {
 		text += " (" + b.message + ")"
 	}

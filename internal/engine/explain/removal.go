@@ -55,7 +55,7 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		return hooked(d.Reason, q.View.Deletion.PreTerminate)
 	case lifecycle.ReasonDisruptionBudget:
 		f.key = string(d.Reason)
-		if slices.ContainsFunc(f.chain, func(c Cause) bool { return strings.Contains(c.Message, emergencyStop) }) {
+		if slices.ContainsFunc(f.chain, func(c Cause) bool { return disruption.NamesStop(c.Message) }) {
 			f.key = variant(d.Reason, "Stop")
 		}
 	case lifecycle.ReasonDraining:
@@ -86,9 +86,6 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 	}
 	return f
 }
-
-// emergencyStop is in the message of a machine that waits for the end of an emergency stop.
-const emergencyStop = "machine disruption budget " + disruption.EmergencyStop + ", "
 
 // longDrain is after how long a drain is reported although the pods in its way are not known.
 const longDrain = 5 * time.Minute

@@ -234,5 +234,5 @@ func rebooting(q input) bool {
 	case q.now.Sub(r.At) < rebootSettles:
 		return true
 	}
-	return Ready(q.w.Node.Object).Status != corev1.ConditionTrue
+	return !q.w.Node.ready()
 }

@@ -52,8 +52,7 @@ func (l joinLimit) atMost(wait time.Duration) time.Duration {
 	return min(wait, l.wait())
 }
 
-// ready reports whether the machine's node is ready. Then an instance runs, even if its creation or its lookup failed, and the machine does
-// not fail for being late.
+// ready reports whether the machine's node exists and is ready. Then an instance runs, even if its creation or its lookup failed.
 func (n Node) ready() bool {
-	return n.Object != nil && Ready(n.Object).Status == corev1.ConditionTrue
+	return Ready(n.Object).Status == corev1.ConditionTrue
 }

@@ -157,7 +157,7 @@ func rebootAsked(q input) *Decision {
 // recovered reports whether the node recovered by itself, after a check requested the reboot and before that
 // was begun. The check withdraws the request, but may be late.
 func (q input) recovered() bool {
-	if q.reboot().For == "" || !q.w.Node.Looked || Ready(q.w.Node.Object).Status != corev1.ConditionTrue {
+	if q.reboot().For == "" || !q.w.Node.Looked || !q.w.Node.ready() {
 		return false
 	}
 	ails := strings.Split(q.reboot().For, ",")
